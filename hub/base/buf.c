@@ -1,0 +1,158 @@
+#include "base/buf.h"
+
+#include <assert.h>
+#include <stdarg.h>
+
+void buf_done(struct buf *b)
+{
+	size_t max = b->max;
+	free(b->ptr);
+	*b = (struct buf){.max = max};
+}
+
+void buf_clear(struct buf *b)
+{
+	b->len = 0;
+	b->failed = false;
+	if (b->ptr)
+		b->ptr[0] = '\0';
+}
+
+char *buf_reserve(struct buf *b, size_t n)
+{
+	size_t max = b->max ? b->max : BUF_DEFAULT_MAX;
+	if (b->failed || n > max || b->len > max - n) {
+		b->failed = true;
+		return NULL;
+	}
+	size_t need = b->len + n + 1;
+	if (need > b->cap) {
+		size_t cap = b->cap ? b->cap : 64;
+		while (cap < need)
+			cap += cap / 2 + 64;
+		b->ptr = xrealloc(b->ptr, cap);
+		b->cap = cap;
+	}
+	return b->ptr + b->len;
+}
+
+void buf_advance(struct buf *b, size_t n)
+{
+	assert(b->len + n < b->cap);
+	b->len += n;
+	b->ptr[b->len] = '\0';
+}
+
+void buf_add(struct buf *b, const void *bytes, size_t n)
+{
+	char *at = buf_reserve(b, n);
+	if (!at)
+		return;
+	if (n)
+		memcpy(at, bytes, n);
+	buf_advance(b, n);
+}
+
+void buf_add_span(struct buf *b, struct span s)
+{
+	buf_add(b, s.ptr, s.len);
+}
+
+void buf_add_str(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+void buf_add_char(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
+void buf_add_u64(struct buf *b, uint64_t v)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+	do {
+		digits[--at] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	buf_add(b, digits + at, sizeof(digits) - at);
+}
+
+void buf_add_i64(struct buf *b, int64_t v)
+{
+	if (v < 0)
+		buf_add_char(b, '-');
+	buf_add_u64(b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+void buf_addf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	char small[256];
+
+	va_start(ap, fmt);
+	int n = vsnprintf(small, sizeof(small), fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		b->failed = true;
+		return;
+	}
+	if ((size_t)n < sizeof(small)) {
+		buf_add(b, small, (size_t)n);
+		return;
+	}
+	char *at = buf_reserve(b, (size_t)n);
+	if (!at)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(at, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	buf_advance(b, (size_t)n);
+}
+
+static bool json_plain(unsigned char c)
+{
+	return c >= 0x20 && c != '"' && c != '\\';
+}
+
+void buf_add_json_str(struct buf *b, struct span s)
+{
+	size_t from = 0;
+
+	buf_add_char(b, '"');
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned char c = (unsigned char)s.ptr[i];
+		if (json_plain(c))
+			continue;
+		buf_add(b, s.ptr + from, i - from);
+		from = i + 1;
+		if (c == '"' || c == '\\') {
+			char two[2] = {'\\', (char)c};
+			buf_add(b, two, 2);
+		} else if (c == '\n') {
+			buf_add_str(b, "\\n");
+		} else if (c == '\t') {
+			buf_add_str(b, "\\t");
+		} else if (c == '\r') {
+			buf_add_str(b, "\\r");
+		} else {
+			buf_addf(b, "\\u%04x", c);
+		}
+	}
+	buf_add(b, s.ptr + from, s.len - from);
+	buf_add_char(b, '"');
+}
+
+char *buf_steal(struct buf *b, size_t *ret_len)
+{
+	if (b->failed) {
+		buf_done(b);
+		return NULL;
+	}
+	char *p = b->ptr ? b->ptr : xstrdup("");
+	if (ret_len)
+		*ret_len = b->len;
+	*b = (struct buf){.max = b->max};
+	return p;
+}

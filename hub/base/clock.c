@@ -1,0 +1,150 @@
+#include "base/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+static usec read_clock(clockid_t id)
+{
+	struct timespec ts;
+	if (clock_gettime(id, &ts) != 0)
+		abort();
+	return (usec)ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000;
+}
+
+usec clock_now(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
+
+usec clock_monotonic(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+static void split(usec t, struct tm *ret_tm, int *ret_micro)
+{
+	int64_t sec = t / USEC_PER_SEC;
+	int64_t micro = t % USEC_PER_SEC;
+	if (micro < 0) {
+		micro += USEC_PER_SEC;
+		sec--;
+	}
+	time_t tt = (time_t)sec;
+	(void)gmtime_r(&tt, ret_tm);
+	*ret_micro = (int)micro;
+}
+
+const char *clock_format(usec t, char out[CLOCK_TEXT_MAX])
+{
+	struct tm tm;
+	int micro;
+	split(t, &tm, &micro);
+	(void)strftime(out, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return out;
+}
+
+const char *clock_format_micro(usec t, char out[CLOCK_TEXT_MAX])
+{
+	struct tm tm;
+	int micro;
+	split(t, &tm, &micro);
+	size_t n = strftime(out, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(out + n, CLOCK_TEXT_MAX - n, ".%06dZ", micro);
+	return out;
+}
+
+static bool digits(struct span s, size_t at, size_t n, int *ret)
+{
+	int v = 0;
+	if (at + n > s.len)
+		return false;
+	for (size_t i = at; i < at + n; i++) {
+		if (s.ptr[i] < '0' || s.ptr[i] > '9')
+			return false;
+		v = v * 10 + (s.ptr[i] - '0');
+	}
+	*ret = v;
+	return true;
+}
+
+static bool parse_fraction(struct span s, size_t *at, int64_t *ret_micro)
+{
+	int64_t unit = 100000;
+	size_t start = ++*at;
+	while (*at < s.len && s.ptr[*at] >= '0' && s.ptr[*at] <= '9') {
+		*ret_micro += (s.ptr[*at] - '0') * unit;
+		unit /= 10;
+		++*at;
+	}
+	return *at > start;
+}
+
+static bool parse_zone(struct span s, size_t at, int64_t *ret_offset_sec)
+{
+	int h, m;
+	if (at + 1 == s.len && (s.ptr[at] == 'Z' || s.ptr[at] == 'z')) {
+		*ret_offset_sec = 0;
+		return true;
+	}
+	if (at + 6 != s.len || (s.ptr[at] != '+' && s.ptr[at] != '-') || s.ptr[at + 3] != ':' ||
+	    !digits(s, at + 1, 2, &h) || !digits(s, at + 4, 2, &m) || h > 23 || m > 59)
+		return false;
+	*ret_offset_sec = (h * 3600 + m * 60) * (s.ptr[at] == '-' ? -1 : 1);
+	return true;
+}
+
+int clock_parse(struct span s, usec *ret)
+{
+	int y, mo, d, h, mi, sec;
+	int64_t micro = 0, offset;
+	size_t at = 19;
+
+	if (!digits(s, 0, 4, &y) || !digits(s, 5, 2, &mo) || !digits(s, 8, 2, &d) ||
+	    !digits(s, 11, 2, &h) || !digits(s, 14, 2, &mi) || !digits(s, 17, 2, &sec))
+		return -EINVAL;
+	if (s.ptr[4] != '-' || s.ptr[7] != '-' || (s.ptr[10] != 'T' && s.ptr[10] != 't') ||
+	    s.ptr[13] != ':' || s.ptr[16] != ':')
+		return -EINVAL;
+	if (mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 || sec > 60)
+		return -EINVAL;
+	if (at < s.len && s.ptr[at] == '.' && !parse_fraction(s, &at, &micro))
+		return -EINVAL;
+	if (at >= s.len || !parse_zone(s, at, &offset))
+		return -EINVAL;
+	struct tm tm = {.tm_year = y - 1900, .tm_mon = mo - 1, .tm_mday = d, .tm_hour = h,
+			.tm_min = mi, .tm_sec = sec};
+	*ret = ((usec)timegm(&tm) - offset) * USEC_PER_SEC + micro;
+	return 0;
+}
+
+static const char *two_units(char out[CLOCK_TEXT_MAX], int64_t a, char ua, int64_t b, char ub)
+{
+	if (b)
+		(void)snprintf(out, CLOCK_TEXT_MAX, "%" PRId64 "%c%" PRId64 "%c", a, ua, b, ub);
+	else
+		(void)snprintf(out, CLOCK_TEXT_MAX, "%" PRId64 "%c", a, ua);
+	return out;
+}
+
+const char *clock_human(usec duration, char out[CLOCK_TEXT_MAX])
+{
+	int64_t s = duration > 0 ? duration / USEC_PER_SEC : 0;
+	int64_t m = s / 60, h = s / 3600, d = s / 86400;
+	if (s < 120)
+		return two_units(out, s, 's', 0, 0);
+	if (m < 10)
+		return two_units(out, m, 'm', s % 60, 's');
+	if (m < 180)
+		return two_units(out, m, 'm', 0, 0);
+	if (h < 8)
+		return two_units(out, h, 'h', m % 60, 'm');
+	if (h < 48)
+		return two_units(out, h, 'h', 0, 0);
+	if (h < 192)
+		return two_units(out, d, 'd', h % 24, 'h');
+	if (h < 24 * 365 * 2)
+		return two_units(out, d, 'd', 0, 0);
+	if (h < 24 * 365 * 8)
+		return two_units(out, d / 365, 'y', d % 365, 'd');
+	return two_units(out, d / 365, 'y', 0, 0);
+}

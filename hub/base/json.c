@@ -1,0 +1,509 @@
+/*
+ * The tree: cJSON nodes with numbers as raw text.
+ *
+ * cJSON turns numbers into doubles and cannot print them back. So after cJSON has parsed text
+ * that json_check() accepted, the nodes are walked in document order beside the text's number
+ * tokens, which come in the same order, and each number node becomes a raw node that holds its
+ * token. From then on a raw node IS a number everywhere in this project.
+ */
+#include "base/json.h"
+
+#include "base/num.h"
+
+#include <assert.h>
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdarg.h>
+
+struct numbers {
+	const char *p, *end;
+};
+
+/* Next number token outside strings, in document order. */
+static struct span next_number(struct numbers *n)
+{
+	while (n->p < n->end) {
+		char ch = *n->p;
+		if (ch == '"') {
+			for (n->p++; *n->p != '"'; n->p++)
+				if (*n->p == '\\')
+					n->p++;
+			n->p++;
+		} else if (ch == '-' || (ch >= '0' && ch <= '9')) {
+			const char *at = n->p;
+			while (n->p < n->end && *n->p && strchr("+-.eE0123456789", *n->p))
+				n->p++;
+			return span_make(at, (size_t)(n->p - at));
+		} else {
+			n->p++;
+		}
+	}
+	return SPAN_NONE;
+}
+
+static char *cjson_strndup(struct span s)
+{
+	char *p = cJSON_malloc(s.len + 1);
+	if (!p)
+		abort();
+	if (s.len)
+		memcpy(p, s.ptr, s.len);
+	p[s.len] = '\0';
+	return p;
+}
+
+static void keep_numbers(cJSON *node, struct numbers *n)
+{
+	for (; node; node = node->next) {
+		if (cJSON_IsNumber(node)) {
+			node->type = cJSON_Raw;
+			node->valuestring = cjson_strndup(next_number(n));
+		} else if (node->child) {
+			keep_numbers(node->child, n);
+		}
+	}
+}
+
+/* With duplicates allowed the last one wins, as in every Go decoder. */
+static void drop_duplicates(cJSON *node)
+{
+	for (cJSON *c = node->child; c; c = c->next) {
+		drop_duplicates(c);
+		if (!cJSON_IsObject(node))
+			continue;
+		for (cJSON *d = node->child; d != c;) {
+			cJSON *next = d->next;
+			if (strcmp(d->string, c->string) == 0)
+				cJSON_Delete(cJSON_DetachItemViaPointer(node, d));
+			d = next;
+		}
+	}
+}
+
+int json_parse(struct span text, const struct json_limits *limits, struct cJSON **ret,
+	       struct err *reterr)
+{
+	int r = json_check(text, limits, reterr);
+	if (r < 0)
+		return r;
+	cJSON *node = cJSON_ParseWithLength(text.ptr, text.len);
+	if (!node)
+		return err_set(reterr, ERR_BAD_REQUEST, "invalid JSON: the parser refused it");
+	struct numbers n = {text.ptr, text.ptr + text.len};
+	keep_numbers(node, &n);
+	if (limits && limits->allow_duplicates)
+		drop_duplicates(node);
+	*ret = node;
+	return 0;
+}
+
+void json_free(struct cJSON *node)
+{
+	cJSON_Delete(node);
+}
+
+/* ---- printing: our own walk, so that output goes into a bounded buffer ---- */
+
+static void indent(struct buf *out, int level)
+{
+	buf_add_char(out, '\n');
+	for (int i = 0; i < level; i++)
+		buf_add_str(out, "  ");
+}
+
+static void print_node(const cJSON *node, struct buf *out, bool pretty, int level)
+{
+	bool object = cJSON_IsObject(node);
+
+	if (!object && !cJSON_IsArray(node)) {
+		if (cJSON_IsString(node))
+			buf_add_json_str(out, span_of(node->valuestring));
+		else if (cJSON_IsRaw(node))
+			buf_add_str(out, node->valuestring);
+		else
+			buf_add_str(out, cJSON_IsTrue(node) ? "true" :
+					 cJSON_IsFalse(node) ? "false" : "null");
+		return;
+	}
+	buf_add_char(out, object ? '{' : '[');
+	for (const cJSON *c = node->child; c; c = c->next) {
+		if (pretty)
+			indent(out, level + 1);
+		if (object) {
+			buf_add_json_str(out, span_of(c->string));
+			buf_add_str(out, pretty ? ": " : ":");
+		}
+		print_node(c, out, pretty, level + 1);
+		if (c->next)
+			buf_add_char(out, ',');
+	}
+	if (pretty && node->child)
+		indent(out, level);
+	buf_add_char(out, object ? '}' : ']');
+}
+
+void json_print(const struct cJSON *node, struct buf *out)
+{
+	print_node(node, out, false, 0);
+}
+
+void json_print_pretty(const struct cJSON *node, struct buf *out)
+{
+	print_node(node, out, true, 0);
+}
+
+/* ---- reading ---- */
+
+enum json_type json_type_of(const struct cJSON *node)
+{
+	if (!node)
+		return JSON_INVALID;
+	switch (node->type & 0xff) {
+	case cJSON_NULL:
+		return JSON_NULL;
+	case cJSON_True:
+	case cJSON_False:
+		return JSON_BOOL;
+	case cJSON_Raw:
+	case cJSON_Number:
+		return JSON_NUMBER;
+	case cJSON_String:
+		return JSON_STRING;
+	case cJSON_Array:
+		return JSON_ARRAY;
+	case cJSON_Object:
+		return JSON_OBJECT;
+	default:
+		return JSON_INVALID;
+	}
+}
+
+const char *json_type_name(enum json_type t)
+{
+	static const char *const names[] = {"invalid", "null",	"boolean", "number",
+					    "string",  "array", "object"};
+	return t >= JSON_INVALID && t <= JSON_OBJECT ? names[t] : "invalid";
+}
+
+struct cJSON *json_get(const struct cJSON *object, const char *key)
+{
+	if (!cJSON_IsObject(object))
+		return NULL;
+	for (cJSON *c = object->child; c; c = c->next)
+		if (strcmp(c->string, key) == 0)
+			return c;
+	return NULL;
+}
+
+struct cJSON *json_at(const struct cJSON *array, size_t index)
+{
+	cJSON *c = cJSON_IsArray(array) ? array->child : NULL;
+	while (c && index--)
+		c = c->next;
+	return c;
+}
+
+struct cJSON *json_path(const struct cJSON *object, ...)
+{
+	va_list ap;
+	const char *key;
+	const cJSON *node = object;
+
+	va_start(ap, object);
+	while (node && (key = va_arg(ap, const char *)))
+		node = json_get(node, key);
+	va_end(ap);
+	return (cJSON *)(uintptr_t)node;
+}
+
+size_t json_len(const struct cJSON *container)
+{
+	size_t n = 0;
+	for (const cJSON *c = json_first(container); c; c = c->next)
+		n++;
+	return n;
+}
+
+struct cJSON *json_first(const struct cJSON *container)
+{
+	return container && (cJSON_IsObject(container) || cJSON_IsArray(container)) ?
+		       container->child : NULL;
+}
+
+struct cJSON *json_next(const struct cJSON *child)
+{
+	return child->next;
+}
+
+const char *json_key(const struct cJSON *child)
+{
+	return child->string;
+}
+
+const char *json_value_str(const struct cJSON *node)
+{
+	return cJSON_IsString(node) ? node->valuestring : NULL;
+}
+
+const char *json_str(const struct cJSON *object, const char *key)
+{
+	return json_value_str(json_get(object, key));
+}
+
+bool json_value_bool(const struct cJSON *node, bool otherwise)
+{
+	return cJSON_IsBool(node) ? cJSON_IsTrue(node) : otherwise;
+}
+
+bool json_bool(const struct cJSON *object, const char *key, bool otherwise)
+{
+	return json_value_bool(json_get(object, key), otherwise);
+}
+
+struct span json_number_text(const struct cJSON *node)
+{
+	return cJSON_IsRaw(node) ? span_of(node->valuestring) : SPAN_NONE;
+}
+
+/* 1.0, 10e-1 and 1e3 are integers too. Digits are gathered without the point, then scaled. */
+static int integer_of(struct span text, int64_t *ret)
+{
+	char digits[48];
+	size_t n = 0;
+	int64_t exponent = 0, fraction = 0;
+	size_t i = 0;
+	bool point = false;
+
+	for (; i < text.len && text.ptr[i] != 'e' && text.ptr[i] != 'E'; i++) {
+		if (text.ptr[i] == '.') {
+			point = true;
+			continue;
+		}
+		if (n >= sizeof(digits) - 24)
+			return -ERANGE;
+		digits[n++] = text.ptr[i];
+		fraction += point;
+	}
+	if (i < text.len) {
+		struct span e = span_make(text.ptr + i + 1, text.len - i - 1);
+		if (e.len && e.ptr[0] == '+')
+			e = span_make(e.ptr + 1, e.len - 1);
+		if (num_parse_i64(e, -1000, 1000, &exponent) < 0)
+			return -ERANGE;
+	}
+	for (exponent -= fraction; exponent < 0; exponent++) {
+		if (n == 0 || digits[n - 1] != '0') {
+			/* 0.0 loses its digits to the last one and stays 0. */
+			return -EINVAL;
+		}
+		if (n == 1 || (n == 2 && digits[0] == '-'))
+			break;
+		n--;
+	}
+	for (; exponent > 0 && !(n == 1 && digits[0] == '0'); exponent--) {
+		if (n >= sizeof(digits) - 1)
+			return -ERANGE;
+		digits[n++] = '0';
+	}
+	return num_parse_i64(span_make(digits, n), INT64_MIN, INT64_MAX, ret);
+}
+
+int json_value_int64(const struct cJSON *node, int64_t *ret)
+{
+	struct span text = json_number_text(node);
+	if (!text.ptr)
+		return -EINVAL;
+	return integer_of(text, ret);
+}
+
+int json_int64(const struct cJSON *object, const char *key, int64_t *ret)
+{
+	const cJSON *node = json_get(object, key);
+	return node ? json_value_int64(node, ret) : -ENOENT;
+}
+
+/* ---- building ---- */
+
+static cJSON *must(cJSON *node)
+{
+	if (!node)
+		abort();
+	return node;
+}
+
+struct cJSON *json_object(void)
+{
+	return must(cJSON_CreateObject());
+}
+
+struct cJSON *json_array(void)
+{
+	return must(cJSON_CreateArray());
+}
+
+struct cJSON *json_null(void)
+{
+	return must(cJSON_CreateNull());
+}
+
+struct cJSON *json_new_bool(bool v)
+{
+	return must(cJSON_CreateBool(v));
+}
+
+struct cJSON *json_new_int(int64_t v)
+{
+	auto_buf b = BUF_INIT;
+	buf_add_i64(&b, v);
+	return json_new_number(buf_span(&b));
+}
+
+struct cJSON *json_new_str(const char *s)
+{
+	return must(cJSON_CreateString(s));
+}
+
+struct cJSON *json_new_span(struct span s)
+{
+	cJSON *node = must(cJSON_CreateNull());
+	node->type = cJSON_String;
+	node->valuestring = cjson_strndup(s);
+	return node;
+}
+
+struct cJSON *json_new_number(struct span text)
+{
+	cJSON *node = must(cJSON_CreateNull());
+	node->type = cJSON_Raw;
+	node->valuestring = cjson_strndup(text);
+	return node;
+}
+
+struct cJSON *json_dup(const struct cJSON *node)
+{
+	return node ? must(cJSON_Duplicate(node, true)) : NULL;
+}
+
+void json_set(struct cJSON *object, const char *key, struct cJSON *take_value)
+{
+	if (!take_value)
+		return;
+	assert(cJSON_IsObject(object));
+	cJSON *old = json_get(object, key);
+	if (old) {
+		json_replace(object, old, take_value);
+		return;
+	}
+	if (!cJSON_AddItemToObject(object, key, take_value))
+		abort();
+}
+
+void json_append(struct cJSON *array, struct cJSON *take_value)
+{
+	if (!take_value)
+		return;
+	assert(cJSON_IsArray(array));
+	if (!cJSON_AddItemToArray(array, take_value))
+		abort();
+}
+
+void json_insert(struct cJSON *array, size_t index, struct cJSON *take_value)
+{
+	cJSON *at = json_at(array, index);
+	if (!at) {
+		json_append(array, take_value);
+		return;
+	}
+	take_value->next = at;
+	take_value->prev = at->prev;
+	if (at == array->child)
+		array->child = take_value;
+	else
+		at->prev->next = take_value;
+	at->prev = take_value;
+}
+
+void json_replace(struct cJSON *parent, struct cJSON *old, struct cJSON *take_value)
+{
+	if (old->string) {
+		cJSON_free(take_value->string);
+		take_value->string = cjson_strndup(span_of(old->string));
+		take_value->type &= ~cJSON_StringIsConst;
+	}
+	if (!cJSON_ReplaceItemViaPointer(parent, old, take_value))
+		abort();
+}
+
+struct cJSON *json_ensure_object(struct cJSON *object, const char *key)
+{
+	cJSON *node = json_get(object, key);
+	if (!node || cJSON_IsNull(node)) {
+		json_set(object, key, json_object());
+		node = json_get(object, key);
+	}
+	return cJSON_IsObject(node) ? node : NULL;
+}
+
+struct cJSON *json_take_child(struct cJSON *container, struct cJSON *child)
+{
+	return cJSON_DetachItemViaPointer(container, child);
+}
+
+struct cJSON *json_take(struct cJSON *object, const char *key)
+{
+	cJSON *node = json_get(object, key);
+	return node ? cJSON_DetachItemViaPointer(object, node) : NULL;
+}
+
+void json_remove_child(struct cJSON *container, struct cJSON *child)
+{
+	cJSON_Delete(cJSON_DetachItemViaPointer(container, child));
+}
+
+bool json_remove(struct cJSON *object, const char *key)
+{
+	cJSON *node = json_take(object, key);
+	json_free(node);
+	return node != NULL;
+}
+
+static bool equal_numbers(const cJSON *a, const cJSON *b)
+{
+	int64_t x, y;
+	if (strcmp(a->valuestring, b->valuestring) == 0)
+		return true;
+	return json_value_int64(a, &x) == 0 && json_value_int64(b, &y) == 0 && x == y;
+}
+
+bool json_equal(const struct cJSON *a, const struct cJSON *b)
+{
+	enum json_type t = json_type_of(a);
+	if (t != json_type_of(b))
+		return false;
+	switch (t) {
+	case JSON_BOOL:
+		return cJSON_IsTrue(a) == cJSON_IsTrue(b);
+	case JSON_NUMBER:
+		return equal_numbers(a, b);
+	case JSON_STRING:
+		return strcmp(a->valuestring, b->valuestring) == 0;
+	case JSON_ARRAY: {
+		const cJSON *x = a->child, *y = b->child;
+		for (; x && y; x = x->next, y = y->next)
+			if (!json_equal(x, y))
+				return false;
+		return !x && !y;
+	}
+	case JSON_OBJECT:
+		if (json_len(a) != json_len(b))
+			return false;
+		json_foreach (a, m)
+			if (!json_equal(m, json_get(b, m->string)))
+				return false;
+		return true;
+	case JSON_INVALID:
+	case JSON_NULL:
+	default:
+		return true;
+	}
+}
