@@ -1,0 +1,69 @@
+#ifndef KINDS_JOB_DIGEST_H
+#define KINDS_JOB_DIGEST_H
+/*
+ * What the core indexes of a job of any kind: its pod sets and the fields that queueing and
+ * placement read. Kept in the row beside the JSON, so that a restart reads no JSON.
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "kube/pod_info.h"
+
+#define JOB_MAX_POD_SETS 64
+#define JOB_MAX_PODS	 100000 /* per job, all sets */
+
+struct job_pod_set {
+	struct span name; /* "master", "worker"; a replicated job's or group's name; "main" for Job */
+	int64_t count;	  /* pods */
+	struct template_info pod;
+	/* jobset exclusive-topology: pods come in `groups` equal groups, each in its own domain */
+	struct span exclusive_topology; /* node label key; absent when none */
+	int64_t groups;			/* 1 when none */
+};
+
+struct job_dependency {
+	enum { DEPENDENCY_CONFIG_MAP, DEPENDENCY_SECRET, DEPENDENCY_PVC, DEPENDENCY_SERVICE_ACCOUNT } kind;
+	struct span name;
+};
+
+struct job_digest {
+	struct job_pod_set *pod_sets;
+	size_t n_pod_sets;
+	bool single_template;	  /* Job: Result shows {c:n}; others show components */
+	bool suspend;		  /* as the user set it */
+	bool preemptible;	  /* label quota.scheduling.../preemptible, kube-queue default true */
+	struct span priority_class; /* first pod set that names one, in the kind's order */
+	struct span queue_name;	    /* kueue.x-k8s.io/queue-name label, else annotation */
+	struct span quota_name;	    /* quota.scheduling.alibabacloud.com/name, else koordinator.sh */
+	struct span provisioning_request;
+	struct job_dependency *dependencies; /* what its pods mount or name */
+	size_t n_dependencies;
+	struct info_pair *labels; /* of the job: policies select on them */
+	size_t n_labels;
+	int64_t ttl_seconds; /* ttlSecondsAfterFinished; -1 when absent */
+};
+
+void job_digest_pack(const struct job_digest *d, struct buf *out);
+/* Borrows strings from bytes. -EINVAL on a malformed digest. */
+int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *ret) MUST_CHECK;
+
+/* The copy that goes to a member: the job's JSON with status, managedFields and hub-only fields
+ * dropped, suspend set, ttlSecondsAfterFinished stripped, the labels and annotations of
+ * kube/pod_info.h put on the object and on every pod template. Appends JSON to out. */
+struct job_copy_options {
+	const char *hub_uid, *job_uid;
+	uint64_t epoch;
+	bool suspend;
+};
+int job_copy_make(const struct kind *k, const struct cJSON *job, const struct job_copy_options *o,
+		  struct buf *out, struct err *reterr) MUST_CHECK;
+/* Merge patch that sets the kind's suspend field; static text. */
+const char *job_suspend_patch(const struct kind *k, bool suspend);
+/* The status that users see: the member's, with the Suspended condition that the hub's own
+ * dispatch causes hidden and Created kept (DESIGN section 4, item 1 and 5). Appends to out. */
+int job_hub_status(uint16_t type, struct span member_status, struct buf *out, struct err *reterr)
+	MUST_CHECK;
+/* The status that the hub writes when it accepts the job (PyTorchJob and siblings: Created), or
+ * nothing. */
+void job_accepted_status(const struct kind *k, const char *name, usec now, struct buf *out);
+
+#endif

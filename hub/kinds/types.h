@@ -1,0 +1,34 @@
+#ifndef KINDS_TYPES_H
+#define KINDS_TYPES_H
+/*
+ * Persistent type numbers: they stand in store keys. Never change or reuse one.
+ */
+enum type_number {
+	TYPE_NAMESPACE = 1,
+	TYPE_CONFIG_MAP = 2,
+	TYPE_SECRET = 3,
+	TYPE_SERVICE_ACCOUNT = 4,
+	TYPE_PERSISTENT_VOLUME_CLAIM = 5,
+	TYPE_POD_TEMPLATE = 6,
+	TYPE_EVENT = 7, /* v1 and events.k8s.io/v1: one store */
+	TYPE_NODE = 8,
+	TYPE_POD = 9,
+	TYPE_SERVICE = 10, /* the simulator only */
+	TYPE_LEASE = 16,
+	TYPE_PRIORITY_CLASS = 17,
+	TYPE_JOB = 32,
+	TYPE_PYTORCH_JOB = 33,
+	TYPE_TF_JOB = 34,
+	TYPE_MPI_JOB = 35,
+	TYPE_JOB_SET = 36,
+	TYPE_RAY_JOB = 37,
+	TYPE_PROPAGATION_POLICY = 64, /* both groups */
+	TYPE_CLUSTER_PROPAGATION_POLICY = 65,
+	TYPE_CLUSTER = 66,
+	TYPE_RESOURCE_BINDING = 67,
+	TYPE_ELASTIC_QUOTA_TREE = 80,
+	TYPE_QUEUE = 81,
+	TYPE_QUEUE_UNIT = 82,
+	TYPE_CUSTOM_RESOURCE_DEFINITION = 96,
+};
+#endif

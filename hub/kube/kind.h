@@ -1,0 +1,91 @@
+#ifndef KUBE_KIND_H
+#define KUBE_KIND_H
+/*
+ * What the hub knows of a served kind: its names, its persistent type number, its schema and the
+ * small C hooks of the kinds that need more than a schema.
+ *
+ * A kind_set is built once at start (kinds/kinds.h: the hub's set, or the simulator's), is then
+ * read-only and shared by all threads. Type numbers are persistent (they are in store keys) and
+ * never reused: hub/kinds/types.h lists them.
+ */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/span.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cJSON;
+struct buf;
+struct schema;	     /* kube/schema.h */
+struct field_errors; /* kube/field_errors.h */
+struct object_draft; /* kube/object.h */
+
+enum kind_scope { KIND_NAMESPACED, KIND_CLUSTER };
+
+/* Which verbs discovery offers. */
+enum kind_verbs {
+	KIND_VERBS_ALL,	     /* create delete deletecollection get list patch update watch */
+	KIND_VERBS_READ,     /* get list watch: views of members */
+	KIND_VERBS_CREATE,   /* create only: reviews */
+};
+
+struct kind_column { /* additionalPrinterColumns */
+	const char *name, *type, *format, *json_path, *description;
+	int priority;
+};
+
+/* Context of a write, for hooks. All borrowed. */
+struct kind_write {
+	const struct cJSON *old; /* NULL on create */
+	const char *subresource; /* "" for the main resource, "status", ... */
+	usec now;
+	struct buf *warnings; /* texts, each ended by '\n'; become Warning headers */
+};
+
+struct kind {
+	uint16_t type;
+	const char *group, *version, *kind, *plural, *singular; /* group "" for core */
+	const char *const *short_names; /* NULL-terminated, or NULL */
+	const char *const *categories;	/* NULL-terminated, or NULL */
+	enum kind_scope scope;
+	enum kind_verbs verbs;
+	bool has_status;    /* status subresource */
+	bool mirrored;	    /* lives in the mirror store: Event, Pod, Node */
+	bool strategic;	    /* accepts strategic merge patches (compiled into kubectl) */
+	bool unconditional_update; /* PUT without resourceVersion: built-ins yes, CRs no */
+	bool is_job;	    /* the hub dispatches it */
+	const struct schema *schema;
+	const struct kind_column *columns;
+	size_t n_columns;
+	/* Hooks; each may be NULL. They run on worker threads, are pure, and see the whole tree. */
+	void (*default_object)(const struct kind *k, struct cJSON *object, const struct kind_write *w);
+	void (*validate)(const struct kind *k, const struct cJSON *object,
+			 const struct kind_write *w, struct field_errors *errors);
+	/* The binary digest that the core indexes, appended to out (kinds/job_digest.h). */
+	int (*digest)(const struct kind *k, const struct cJSON *object, struct buf *out,
+		      struct err *reterr);
+	/* Table cells beyond the columns above (batch/v1 Job): appends JSON cells to the array. */
+	void (*cells)(const struct kind *k, const struct cJSON *object, usec now,
+		      struct cJSON *cells);
+};
+
+struct kind_set {
+	const struct kind *const *kinds; /* in discovery order: groups together, best version first */
+	size_t n_kinds;
+};
+
+/* NULL when not served. A kind may be served in several groups or versions over one type. */
+const struct kind *kind_by_resource(const struct kind_set *set, struct span group,
+				    struct span version, struct span plural);
+const struct kind *kind_by_gvk(const struct kind_set *set, struct span group, struct span version,
+			       struct span kind);
+const struct kind *kind_by_type(const struct kind_set *set, uint16_t type); /* first one */
+/* "v1" or "kubeflow.org/v1" into out. */
+#define KIND_API_VERSION_MAX 160
+const char *kind_api_version(const struct kind *k, char out[KIND_API_VERSION_MAX]);
+/* "pytorchjobs.kubeflow.org", or "pods": the form of error messages. */
+const char *kind_resource_name(const struct kind *k, char out[KIND_API_VERSION_MAX]);
+/* "kubeflow.org/v1" -> group and version; "v1" -> "" and "v1". Borrowed parts of the input. */
+void kind_split_api_version(struct span api_version, struct span *ret_group, struct span *ret_version);
+
+#endif
