@@ -1,0 +1,77 @@
+#ifndef POLICIES_FIT_H
+#define POLICIES_FIT_H
+/*
+ * Whether one cluster takes one gang now, node by node, and on which nodes.
+ *
+ * Nodes with equal labels in question, taints and free amounts are one group; pods of one set are
+ * one count: the cost depends on how many kinds of nodes there are, not on nodes times pods.
+ * A gang of one kind of pod is decided exactly: it is refused only when no packing exists. Several
+ * kinds are packed largest first; before "does not fit" the scarcest set first and then
+ * fewest nodes first are tried, which is a heuristic.
+ *
+ * Which nodes: those whose hole is smallest, measured in pods of the set, and those without free
+ * devices the pod does not ask for: so large holes and devices are left for whom they suit.
+ *
+ * Reads the fleet, changes nothing in it but scratch memory.
+ */
+#include "policies/cluster_view.h"
+
+/* `count` pods of set `set` go to node `node`. */
+struct fit_slot {
+	uint32_t node;
+	uint32_t set; /* index into the shape's sets */
+	uint32_t count;
+};
+
+enum fit_mode {
+	FIT_NODES, /* a node for every pod */
+	FIT_SUM,   /* totals over all nodes; slots name nodes as far as pods really fit */
+};
+
+enum fit_reason {
+	FIT_OK,
+	FIT_INSUFFICIENT_FREE, /* the nodes that match have too little of `resource` in sum */
+	FIT_FRAGMENTED,	       /* enough in sum, but not in the right places */
+	FIT_TOO_SMALL,	       /* would not fit even if the nodes were empty */
+	FIT_AFFINITY_MISMATCH, /* no node has the labels that a set requires */
+	FIT_TAINTED,	       /* all nodes with the right labels have an untolerated taint */
+	FIT_UNSCHEDULABLE,     /* all that is left is cordoned or not ready */
+	FIT_NO_NODES,	       /* the cluster reports no nodes */
+	FIT_REASON_MAX,
+};
+
+/* Why not. Amounts are over all pods of set `set`, or over the whole gang when set is
+ * FIT_WHOLE_GANG (several sets compete). */
+#define FIT_WHOLE_GANG UINT32_MAX
+struct fit_misfit {
+	enum fit_reason reason;
+	uint32_t set;
+	uint32_t resource;    /* INSUFFICIENT_FREE, TOO_SMALL by amount; RESOURCE_MAX: pods whole */
+	int64_t need;	      /* amount; pods where FRAGMENTED or resource is RESOURCE_MAX */
+	int64_t free;	      /* amount free on nodes that match */
+	int64_t total;	      /* amount allocatable on nodes that match */
+	int64_t largest;      /* most pods of the set (or gang) that could be placed now */
+	int64_t per_pod;      /* amount of `resource` one pod asks */
+	int64_t largest_node; /* most of `resource` free on one matching node */
+	uint32_t nodes_match; /* nodes whose labels match */
+	uint32_t nodes_tainted; /* of those, with an untolerated taint */
+	uint32_t nodes_off;	/* of those, cordoned or not ready */
+	struct taint taint;	/* TAINTED: one of the taints, borrowed from the fleet */
+};
+
+struct fit_result {
+	bool fits;
+	const struct fit_slot *slots; /* borrowed until the next fit on this fleet; by set, node */
+	size_t n_slots;
+};
+
+/* The decision alone. False when the gang does not fit. */
+bool fit_gang(struct fleet *f, uint32_t cluster, const struct shape *shape, enum fit_mode mode,
+	      struct fit_result *ret);
+
+/* Why a gang that fit_gang() refused does not fit, with numbers. Looks at every node of the
+ * cluster: for people, not for the hot path. */
+void fit_explain(struct fleet *f, uint32_t cluster, const struct shape *shape, enum fit_mode mode,
+		 struct fit_misfit *ret);
+
+#endif
