@@ -1,0 +1,43 @@
+#ifndef API_PKI_H
+#define API_PKI_H
+/*
+ * The certificates and the token of one API front, kept in a directory (mode 0700, files 0600).
+ *
+ * The first open makes a CA (EC P-256, 10 years), a serving certificate (localhost, 127.0.0.1,
+ * ::1, the host's name and the names given), an admin client certificate (CN=muster-admin,
+ * O=system:masters) and a random admin token. Later opens use what is there, so credentials
+ * survive restarts; the serving certificate alone is made again when it expires within 30 days
+ * or lacks one of the names. A half-written directory is repaired: every file is written under
+ * another name and renamed, the CA first.
+ *
+ * A struct pki is read-only after pki_open and may be shared by threads.
+ */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/span.h"
+
+struct pki;
+
+struct pki_options {
+	const char *dir; /* DATA_DIR/pki; created */
+	const char *const
+	    *names; /* more names or addresses of this server; NULL-terminated or NULL */
+	usec now;
+};
+
+/* ERR_INTERNAL with the path and the cause. */
+int pki_open(const struct pki_options *o, struct pki **ret, struct err *reterr) MUST_CHECK;
+struct pki *pki_close(struct pki *p); /* NULL is fine; returns NULL */
+
+/* PEM texts, borrowed. */
+struct span pki_ca_pem(const struct pki *p);
+struct span pki_serving_cert_pem(const struct pki *p);
+struct span pki_serving_key_pem(const struct pki *p);
+struct span pki_admin_token(const struct pki *p);
+
+/* Writes a kubeconfig (mode 0600) for the admin with everything embedded, replacing `path`
+ * atomically. `server` is a URL; `cluster_name` names cluster, user and context. */
+int pki_write_kubeconfig(const struct pki *p, const char *server, const char *cluster_name,
+			 const char *path, struct err *reterr) MUST_CHECK;
+
+#endif
