@@ -21,11 +21,12 @@ struct info_amount { /* milli-units for cpu, else whole units (bytes, devices); 
 	int64_t value;
 };
 
-enum taint_effect { TAINT_NO_SCHEDULE, TAINT_PREFER_NO_SCHEDULE, TAINT_NO_EXECUTE };
+/* Prefixed: policies/pod_set.h has its own enum taint_effect. */
+enum info_effect { INFO_NO_SCHEDULE, INFO_PREFER_NO_SCHEDULE, INFO_NO_EXECUTE };
 
 struct info_taint {
 	struct span key, value;
-	enum taint_effect effect;
+	enum info_effect effect;
 };
 
 struct node_info {

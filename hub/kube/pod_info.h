@@ -58,7 +58,7 @@ struct info_toleration {
 	struct span key, value; /* an absent key with EXISTS tolerates everything */
 	enum toleration_op op;
 	bool any_effect;
-	enum taint_effect effect;
+	enum info_effect effect;
 };
 
 struct template_info {

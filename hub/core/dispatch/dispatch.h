@@ -1,0 +1,121 @@
+#ifndef CORE_DISPATCH_H
+#define CORE_DISPATCH_H
+/*
+ * The life of one placement on one member, as a pure function: (state, event, now) -> plan.
+ *
+ * Guarantee (DESIGN section 7; reliability-performance.md I1, I4): a job runs on at most one
+ * member at any instant, ever. It follows from four rules that this module alone enforces:
+ *  1. The decision (member, epoch) is durable before the first order about it.
+ *  2. The copy is created SUSPENDED, carrying the hub object's uid and the epoch. Its uid on the
+ *     member is durable before it is unsuspended, and the unsuspend names that uid, so that a
+ *     late one cannot start another copy.
+ *  3. The job is free for another placement (DISPATCH_IDLE) only after absence is proven: the copy
+ *     is deleted with a uid precondition, then read as gone, and its pods are gone too; or the
+ *     operator declared the member dead.
+ *  4. An outcome that nobody knows is resolved by reading, never by assuming.
+ * A copy that turns up without belonging to the current epoch never runs (rule 2: it is suspended)
+ * and is deleted. A foreign object of the same name is a conflict: reported, never touched.
+ *
+ * plan.durable says that plan.next must be committed before plan.order is sent. The caller then
+ * performs the order and feeds its outcome back. Live operation, restart and the simulation tests
+ * run the same function; on restart the caller loads the durable state and sends EVENT_RESTARTED.
+ * No I/O, no clock, no allocation.
+ */
+#include "base/clock.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DISPATCH_UID_MAX 64 /* a uid's text on a member, NUL included */
+
+enum dispatch_step {
+	DISPATCH_IDLE = 0,	/* no placement: the job may be placed anywhere */
+	DISPATCH_DECIDED = 1,	/* durable decision; the way is prepared (namespace, dependencies) */
+	DISPATCH_CREATING = 2,	/* a create may be under way, or have landed */
+	DISPATCH_SUSPENDED = 3, /* the copy exists, its uid is known; not yet started */
+	DISPATCH_STARTED = 4,	/* unsuspended (or about to be: the start is repeated until seen) */
+	DISPATCH_FINISHED = 5,	/* terminal status recorded; the copy stays for its readers */
+	DISPATCH_WITHDRAWING = 6, /* a stored intent: delete the copy, prove absence */
+	DISPATCH_CONFLICT = 7,	/* a foreign object holds the name on the member */
+	DISPATCH_STEP_MAX,
+};
+
+struct dispatch_state {
+	enum dispatch_step step;
+	uint32_t member;
+	uint64_t epoch; /* grows with every decision for this job */
+	char uid[DISPATCH_UID_MAX]; /* of the copy; "" until known */
+	bool start_seen; /* STARTED: the member confirmed it */
+	bool copy_gone;	 /* WITHDRAWING: read as absent; pods may remain */
+	/* not durable */
+	bool in_flight;	   /* an order waits for its outcome */
+	bool reading;	   /* that order is a read */
+	uint32_t failures; /* in a row, for the back-off */
+	usec retry_at;	   /* 0: nothing is waiting for time */
+};
+
+enum dispatch_event_kind {
+	EVENT_DECIDED,	      /* placement chose `member`; the epoch becomes old + 1 */
+	EVENT_DURABLE,	      /* the state that was to be durable is committed */
+	EVENT_PREPARED,	      /* namespace and dependencies are in place */
+	EVENT_CREATED,	      /* create answered: exists, ours, this epoch; `uid` */
+	EVENT_REFUSED,	      /* the order in flight was answered with a refusal */
+	EVENT_READ_OURS,      /* a read or the stream shows our copy of this epoch */
+	EVENT_READ_STALE,     /* shows a copy with our job's uid but another epoch or uid */
+	EVENT_READ_FOREIGN,   /* a read shows an object that is not ours under the name */
+	EVENT_READ_ABSENT,    /* a read (not a list cache) answered 404 */
+	EVENT_STARTED,	      /* the unsuspend was answered 2xx */
+	EVENT_DELETE_ANSWERED,/* the delete was answered 2xx (accepted), not yet seen gone */
+	EVENT_GONE,	      /* the stream shows the copy deleted */
+	EVENT_PODS_GONE,      /* no pod of the job is left on the member */
+	EVENT_UNKNOWN,	      /* the order in flight has an unknown outcome */
+	EVENT_NOT_SENT,	      /* the order in flight was certainly not sent */
+	EVENT_FINISHED,	      /* the copy's status is terminal */
+	EVENT_WITHDRAW,	      /* delete, suspend by the user, failover, eviction */
+	EVENT_MEMBER_DEAD,    /* the operator declared it: absence is granted */
+	EVENT_TIMER,	      /* retry_at has come */
+	EVENT_RESTARTED,      /* the process started again; in-flight orders are lost */
+	EVENT_KIND_MAX,
+};
+
+struct dispatch_event {
+	enum dispatch_event_kind kind;
+	uint32_t member; /* DECIDED */
+	const char *uid; /* CREATED, READ_OURS, READ_STALE */
+	bool suspended;	 /* READ_OURS: as the member shows it */
+	bool pods_gone;	 /* GONE, READ_ABSENT, READ_FOREIGN: whether no pod is left */
+};
+
+enum dispatch_order {
+	DISPATCH_ORDER_NONE,
+	DISPATCH_ORDER_PREPARE, /* namespace, PriorityClasses, dependencies */
+	DISPATCH_ORDER_CREATE,
+	DISPATCH_ORDER_READ,
+	DISPATCH_ORDER_START,  /* unsuspend with plan.uid as precondition */
+	DISPATCH_ORDER_DELETE, /* with plan.uid as precondition */
+	DISPATCH_ORDER_MAX,
+};
+
+struct dispatch_plan {
+	struct dispatch_state next;
+	enum dispatch_order order;
+	char uid[DISPATCH_UID_MAX]; /* START, DELETE: whose */
+	bool durable; /* commit `next` before sending `order` */
+	bool freed;   /* quota and capacity may be given back (again: giving back is idempotent) */
+};
+
+/* What to do about an event. An event that says nothing new gives the state back, no order.
+ * Member numbers of events are checked by the caller (stale facts are dropped at the core's
+ * door), except for DECIDED. */
+struct dispatch_plan dispatch_next(const struct dispatch_state *state,
+				   const struct dispatch_event *event, usec now);
+
+/* Whether a copy may exist on a member in this state: the hub's object must not go away. */
+bool dispatch_may_have_copy(const struct dispatch_state *state);
+
+const char *dispatch_step_name(enum dispatch_step step);
+const char *dispatch_order_name(enum dispatch_order order);
+
+/* Back-off after n failures in a row: 100 ms doubling to 30 s. */
+usec dispatch_backoff(uint32_t failures);
+
+#endif
