@@ -384,18 +384,22 @@ struct cJSON *json_dup(const struct cJSON *node)
 	return node ? must(cJSON_Duplicate(node, true)) : NULL;
 }
 
-void json_set(struct cJSON *object, const char *key, struct cJSON *take_value)
+void json_add(struct cJSON *object, const char *key, struct cJSON *take_value)
 {
 	if (!take_value)
 		return;
 	assert(cJSON_IsObject(object));
-	cJSON *old = json_get(object, key);
-	if (old) {
-		json_replace(object, old, take_value);
-		return;
-	}
 	if (!cJSON_AddItemToObject(object, key, take_value))
 		abort();
+}
+
+void json_set(struct cJSON *object, const char *key, struct cJSON *take_value)
+{
+	cJSON *old = take_value ? json_get(object, key) : NULL;
+	if (old)
+		json_replace(object, old, take_value);
+	else
+		json_add(object, key, take_value);
 }
 
 void json_append(struct cJSON *array, struct cJSON *take_value)
@@ -414,6 +418,8 @@ void json_insert(struct cJSON *array, size_t index, struct cJSON *take_value)
 		json_append(array, take_value);
 		return;
 	}
+	if (!take_value)
+		return;
 	take_value->next = at;
 	take_value->prev = at->prev;
 	if (at == array->child)

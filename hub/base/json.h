@@ -113,6 +113,8 @@ struct cJSON *json_dup(const struct cJSON *node);
 
 /* All of these take ownership of take_value, always. A NULL take_value does nothing. */
 void json_set(struct cJSON *object, const char *key, struct cJSON *take_value);
+/* Adds a member without looking whether the key is there already: it must not be. */
+void json_add(struct cJSON *object, const char *key, struct cJSON *take_value);
 void json_append(struct cJSON *array, struct cJSON *take_value);
 void json_insert(struct cJSON *array, size_t index, struct cJSON *take_value);
 /* Replaces old (a member or element of parent) in its place. */

@@ -4,7 +4,10 @@
  * YAML documents to JSON trees, resolving plain scalars as kubectl's decoder does
  * (libraries.md section 5): yes/no/on/off are booleans, 0777 and 0o17 octal, 0x1F hex, 1_000
  * an integer, 12:30:45 and dates strings; keys are strings. Anchors expand within a budget;
- * merge keys (<<) are applied. A document that begins with '{' is parsed as JSON.
+ * merge keys (<<) are applied as yaml.org/type/merge says: a key that the mapping itself names
+ * wins wherever it stands (kubectl lets a later << win). Of equal keys the last wins. Numbers
+ * keep every digit in JSON's form (kubectl rounds to a double); .inf, .nan and null keys are
+ * errors. A text that begins with '{' and is one JSON value takes the fast path of json_parse.
  * Belongs to no thread; holds no state.
  */
 #include "base/err.h"
@@ -12,9 +15,9 @@
 
 struct cJSON;
 
-#define YAML_MAX_DEPTH	 64
-#define YAML_MAX_NODES	 1000000 /* after expansion of aliases, over the whole stream */
-#define YAML_MAX_BYTES	 ((size_t)64 << 20)
+#define YAML_MAX_DEPTH 64
+#define YAML_MAX_NODES 1000000 /* after expansion of aliases, over the whole stream */
+#define YAML_MAX_BYTES ((size_t)64 << 20)
 
 /* Calls each() with every non-empty document in order; each takes ownership of the tree and
  * returns 0 to go on, or a negative errno that ends the walk and is returned.
