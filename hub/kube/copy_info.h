@@ -37,4 +37,14 @@ struct copy_info {
 int copy_info_decode(uint16_t type, struct span json, struct arena *mem, struct copy_info *ret,
 		     struct err *reterr) MUST_CHECK;
 
+/* The phase that a status says (checked JSON text; absent: COPY_CREATED), by its kind's own
+ * conditions. For a type that is no job kind: COPY_CREATED. */
+enum copy_phase copy_info_phase(uint16_t type, struct span status);
+/* The kind's suspend field, from the JSON text of .spec (absent: false). */
+bool copy_info_suspended(uint16_t type, struct span spec);
+static inline bool copy_phase_is_terminal(enum copy_phase p)
+{
+	return p == COPY_SUCCEEDED || p == COPY_FAILED;
+}
+
 #endif

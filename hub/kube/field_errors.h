@@ -35,7 +35,9 @@ struct field_errors {
 	size_t dropped; /* over the bound */
 };
 
-/* value: JSON text of the offending value as it is to be shown, or NULL. */
+/* value: JSON text of the offending value as it is to be shown, or NULL. Paths, values and details
+ * are cut at FIELD_ERROR_TEXT_MAX bytes, at a character boundary, and end in "..." then. */
+#define FIELD_ERROR_TEXT_MAX 1024
 void field_errors_add(struct field_errors *e, enum field_reason reason, const char *field,
 		      const char *value, const char *detail_fmt, ...) PRINTF_LIKE(5, 6);
 static inline bool field_errors_any(const struct field_errors *e)
@@ -45,8 +47,10 @@ static inline bool field_errors_any(const struct field_errors *e)
 void field_errors_done(struct field_errors *e);
 /* "FieldValueRequired", ... */
 const char *field_reason_name(enum field_reason r);
-/* "spec.a: Required value: detail" into a bounded text; the form of Kubernetes' messages. */
+/* "Required value: detail", without the path: the message of a Status cause. */
 struct buf;
+void field_error_body(const struct field_error *e, struct buf *out);
+/* "spec.a: Required value: detail" into a bounded text; the form of Kubernetes' messages. */
 void field_error_text(const struct field_error *e, struct buf *out);
 /* `<Kind>.<group> "name" is invalid: [all errors]` into out, as apimachinery's NewInvalid. */
 void field_errors_message(const struct field_errors *e, const char *kind, const char *group,
