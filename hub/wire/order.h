@@ -24,7 +24,9 @@ struct order {
 	enum order_op op;
 	uint64_t id; /* chosen by the core, unique in this process */
 	uint32_t member;
-	uint8_t incarnation[STORE_UID_LEN]; /* CALL: refused (NOT_SENT) when the member's differs */
+	/* CALL: refused (NOT_SENT) when the member's differs. JOIN: the identity it must have, all
+	 * zero when it is not known yet. */
+	uint8_t incarnation[STORE_UID_LEN];
 	/* JOIN: owned */
 	char *name;
 	char *kubeconfig; /* YAML or JSON text; never logged */
