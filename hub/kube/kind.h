@@ -24,15 +24,24 @@ enum kind_scope { KIND_NAMESPACED, KIND_CLUSTER };
 
 /* Which verbs discovery offers. */
 enum kind_verbs {
-	KIND_VERBS_ALL,	     /* create delete deletecollection get list patch update watch */
-	KIND_VERBS_READ,     /* get list watch: views of members */
-	KIND_VERBS_CREATE,   /* create only: reviews */
+	KIND_VERBS_ALL,	   /* create delete deletecollection get list patch update watch */
+	KIND_VERBS_READ,   /* get list watch: views of members */
+	KIND_VERBS_CREATE, /* create only: reviews */
 };
 
-struct kind_column { /* additionalPrinterColumns */
+struct kind_column { /* additionalPrinterColumns; Name comes first by itself */
 	const char *name, *type, *format, *json_path, *description;
-	int priority;
+	int priority; /* above 0: only with -o wide */
 };
+
+/* A subresource beyond /status, for discovery. */
+struct kind_subresource {
+	const char *name;		    /* "log" */
+	const char *group, *version, *kind; /* of what it speaks: "", "v1", "Pod" */
+	const char *const *verbs;	    /* NULL-terminated */
+};
+
+enum kind_conversion { KIND_TO_STORED, KIND_FROM_STORED };
 
 /* Context of a write, for hooks. All borrowed. */
 struct kind_write {
@@ -45,32 +54,43 @@ struct kind_write {
 struct kind {
 	uint16_t type;
 	const char *group, *version, *kind, *plural, *singular; /* group "" for core */
-	const char *const *short_names; /* NULL-terminated, or NULL */
-	const char *const *categories;	/* NULL-terminated, or NULL */
+	const char *const *short_names;				/* NULL-terminated, or NULL */
+	const char *const *categories;				/* NULL-terminated, or NULL */
 	enum kind_scope scope;
 	enum kind_verbs verbs;
-	bool has_status;    /* status subresource */
-	bool mirrored;	    /* lives in the mirror store: Event, Pod, Node */
-	bool strategic;	    /* accepts strategic merge patches (compiled into kubectl) */
+	bool has_status;	   /* status subresource */
+	bool mirrored;		   /* lives in the mirror store: Event, Pod, Node */
+	bool strategic;		   /* accepts strategic merge patches (compiled into kubectl) */
 	bool unconditional_update; /* PUT without resourceVersion: built-ins yes, CRs no */
-	bool is_job;	    /* the hub dispatches it */
+	bool is_job;		   /* the hub dispatches it */
 	const struct schema *schema;
-	const struct kind_column *columns;
+	const struct kind_column *columns; /* none: Age alone */
 	size_t n_columns;
+	const struct kind_subresource *subresources;
+	size_t n_subresources;
 	/* Hooks; each may be NULL. They run on worker threads, are pure, and see the whole tree. */
-	void (*default_object)(const struct kind *k, struct cJSON *object, const struct kind_write *w);
+	void (*default_object)(const struct kind *k, struct cJSON *object,
+			       const struct kind_write *w);
 	void (*validate)(const struct kind *k, const struct cJSON *object,
 			 const struct kind_write *w, struct field_errors *errors);
 	/* The binary digest that the core indexes, appended to out (kinds/job_digest.h). */
 	int (*digest)(const struct kind *k, const struct cJSON *object, struct buf *out,
 		      struct err *reterr);
-	/* Table cells beyond the columns above (batch/v1 Job): appends JSON cells to the array. */
+	/* Computed table cells (batch/v1 Job, Pod): appends one JSON value to the array for every
+	 * column whose json_path is NULL, in their order. */
 	void (*cells)(const struct kind *k, const struct cJSON *object, usec now,
 		      struct cJSON *cells);
+	/* Rewrites a tree of this kind's shape to the stored one, which is that of the first kind
+	 * of the same type (kind_by_type), or back; apiVersion and kind included. NULL on kinds
+	 * that are the stored form. Where only apiVersion differs it is fine to splice instead:
+	 * same_shape says so. */
+	void (*convert)(const struct kind *k, struct cJSON *object, enum kind_conversion way);
+	bool same_shape;
 };
 
 struct kind_set {
-	const struct kind *const *kinds; /* in discovery order: groups together, best version first */
+	const struct kind *const
+	    *kinds; /* in discovery order: groups together, best version first */
 	size_t n_kinds;
 };
 
@@ -86,6 +106,7 @@ const char *kind_api_version(const struct kind *k, char out[KIND_API_VERSION_MAX
 /* "pytorchjobs.kubeflow.org", or "pods": the form of error messages. */
 const char *kind_resource_name(const struct kind *k, char out[KIND_API_VERSION_MAX]);
 /* "kubeflow.org/v1" -> group and version; "v1" -> "" and "v1". Borrowed parts of the input. */
-void kind_split_api_version(struct span api_version, struct span *ret_group, struct span *ret_version);
+void kind_split_api_version(struct span api_version, struct span *ret_group,
+			    struct span *ret_version);
 
 #endif

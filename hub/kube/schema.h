@@ -1,0 +1,113 @@
+#ifndef KUBE_SCHEMA_H
+#define KUBE_SCHEMA_H
+/*
+ * Structural schemas as static tables, and the one pass that applies them to a tree: nulls that
+ * mean nothing dropped, unknown fields pruned, defaults filled in, everything else checked.
+ *
+ * The tables are generated at build time from hub/kinds/*.yaml, are read-only and shared by all
+ * threads. A node says what a value must be; a named node is one OpenAPI definition, used by
+ * reference wherever it occurs, so recursion is fine. The same tables feed openapi_v2.c and
+ * openapi_v3.c.
+ *
+ * Semantics are those of structural CustomResourceDefinition schemas (apiextensions: prune, then
+ * default, then validate), with one leniency that built-in kinds have: null for a field that is
+ * not nullable counts as absent. Paths in errors are written as apimachinery's field.Path does:
+ * spec.pytorchReplicaSpecs[Master].template.spec.containers[0].image.
+ *
+ * Not here: rules that span fields (the kinds' hooks), metadata (kube/meta.h), list-map
+ * uniqueness for lists without declared keys.
+ */
+#include "base/span.h"
+#include "kube/kind.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum schema_type {
+	SCHEMA_ANY,    /* whatever it is, kept as it is */
+	SCHEMA_OBJECT, /* named fields */
+	SCHEMA_MAP,    /* any keys, values alike */
+	SCHEMA_ARRAY,
+	SCHEMA_STRING,
+	SCHEMA_INTEGER,
+	SCHEMA_NUMBER,
+	SCHEMA_BOOLEAN,
+	SCHEMA_INT_OR_STRING,
+	SCHEMA_QUANTITY, /* string or number that kube/quantity.h parses */
+};
+
+enum schema_format {
+	SCHEMA_PLAIN,
+	SCHEMA_INT32,
+	SCHEMA_INT64,
+	SCHEMA_DATE_TIME,     /* RFC 3339 */
+	SCHEMA_BYTE,	      /* base64 */
+	SCHEMA_DNS_LABEL,     /* RFC 1123 label */
+	SCHEMA_DNS_SUBDOMAIN, /* RFC 1123 subdomain */
+	SCHEMA_DNS1035,	      /* RFC 1035 label: starts with a letter */
+	SCHEMA_QUALIFIED,     /* [prefix/]name, as label keys */
+	SCHEMA_LABEL_VALUE,
+};
+
+enum schema_list_type { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
+
+enum schema_flag {
+	SCHEMA_NULLABLE = 1u << 0,
+	SCHEMA_KEEP_UNKNOWN = 1u << 1, /* x-kubernetes-preserve-unknown-fields */
+	SCHEMA_HAS_MIN = 1u << 2,
+	SCHEMA_HAS_MAX = 1u << 3,
+	SCHEMA_ATOMIC_MAP = 1u << 4,   /* x-kubernetes-map-type: atomic */
+	SCHEMA_NOT_NEGATIVE = 1u << 5, /* quantities that the hub sums */
+};
+
+struct schema;
+
+struct schema_field {
+	const char *name;
+	const struct schema *schema;
+	const char *description;
+	const char *default_json;		      /* JSON text, or NULL */
+	const char *patch_strategy, *patch_merge_key; /* strategic merge; or NULL */
+};
+
+#define SCHEMA_MAX_FIELDS 64 /* per object: a bit each in `required` and `defaulted` */
+
+struct schema {
+	const char *name; /* OpenAPI definition "io.k8s.api.core.v1.Container", NULL for inline */
+	const char *description;
+	const struct schema_field *fields; /* sorted by name */
+	uint64_t required, defaulted;	   /* bit i: fields[i] */
+	const struct schema *items;	   /* of an array or map */
+	const char *const *enumeration;	   /* NULL-terminated, or NULL */
+	const char *const *list_keys;	   /* of SCHEMA_LIST_MAP, NULL-terminated */
+	const char *pattern;		   /* ECMA-like regular expression, or NULL */
+	int64_t minimum, maximum;
+	uint32_t min_length, max_length, min_items, max_items; /* 0: no bound */
+	uint16_t n_fields;
+	uint8_t type, format, list_type, flags;
+};
+
+/* Deepest path that errors can show; JSON_MAX_DEPTH bounds the input earlier. */
+#define SCHEMA_MAX_DEPTH 96
+/* So many unknown fields are named, the rest is dropped silently. */
+#define SCHEMA_MAX_UNKNOWN 64
+
+/* Prunes, defaults and validates `object` in place. Errors are added to `errors`. The path of
+ * every pruned field ("spec.bogus") is appended to `unknown`, each ended by '\n', unless NULL. */
+void schema_apply(const struct schema *s, struct cJSON *object, struct field_errors *errors,
+		  struct buf *unknown);
+
+/* The whole of what a write to an object of kind `k` needs before it becomes a draft: schema
+ * pass, the kind's default hook, the kind's validate hook. Hooks are left out when the schema
+ * pass found errors that would make them guess (wrong types). */
+void schema_admit(const struct kind *k, struct cJSON *object, const struct kind_write *w,
+		  struct field_errors *errors, struct buf *unknown);
+
+/* The field's entry in an object node by name; NULL when it has none. */
+const struct schema_field *schema_field_find(const struct schema *s, const char *name);
+
+/* Whether text matches the pattern (unanchored, as CRD patterns). A pattern that runs over its
+ * match limit, or does not compile, matches nothing. */
+bool schema_pattern_matches(const char *pattern, struct span text);
+
+#endif
