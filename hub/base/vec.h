@@ -41,6 +41,6 @@
 
 /* for each element, as a pointer: vec_foreach (&numbers, n) sum += *n; */
 #define vec_foreach(v, it)                                                                         \
-	for (__typeof__((v)->items) it = (v)->items; it && it < (v)->items + (v)->len; it++)
+	for (__typeof__(*(v)->items) *it = (v)->items; it && it < (v)->items + (v)->len; it++)
 
 #endif

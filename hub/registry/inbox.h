@@ -41,7 +41,7 @@ void inbox_shut(struct inbox *in);
 
 /* The oldest command, or NULL. Core thread. */
 struct command *inbox_take(struct inbox *in);
-/* Puts a command back to be the next one taken (registry_execute's -EAGAIN). Core thread. */
+/* Puts a command back to be the next one taken (registry_execute: -EINPROGRESS). Core thread. */
 void inbox_untake(struct inbox *in, struct command *c);
 bool inbox_is_empty(struct inbox *in);
 size_t inbox_depth(struct inbox *in); /* for metrics; any thread */

@@ -94,8 +94,8 @@ int registry_get(struct registry_batch *b, const struct kind *k, struct span ns,
 int registry_reader(struct registry_batch *b, const struct kind *k, struct store_reader **ret,
 		    struct err *reterr) MUST_CHECK;
 
-/* Creates or replaces; no checks. Takes the draft's content, also on failure. -EAGAIN when this
- * batch deletes the same key (a new object needs a batch of its own). */
+/* Creates or replaces; no checks. Takes the draft's content, also on failure. -EINPROGRESS when
+ * this batch deletes the same key (a new object needs a batch of its own). */
 int registry_put(struct registry_batch *b, const struct kind *k, struct span ns, struct span name,
 		 struct object_draft *take_draft) MUST_CHECK;
 /* Removes the row now, whatever its finalizers, and leaves its dependents to the collector
@@ -125,7 +125,7 @@ int registry_ensure_namespace(struct registry_batch *b, const char *name,
 /* Checks a command against the batch and makes its changes pending. The command stays the
  * caller's until registry_reply(); its err says what was refused. Returns
  *	0	 made pending (or a no-op, or a dry run that would succeed),
- *	-EAGAIN	 not taken: the key is deleted by this batch; execute it again in the next one,
+ *	-EINPROGRESS not taken: the key is deleted by this batch; execute it again in the next one,
  *	other	 refused: c->err holds kind and words.
  * COMMAND_QUERY is refused (ERR_NOT_FOUND): it is the core's.
  * A DELETE of an object that must stay for a while (a namespace, dependents in the foreground)

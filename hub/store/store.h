@@ -92,6 +92,7 @@ enum store_aux {
 	STORE_AUX_SETTING = 3, /* single values: last batch time, member numbers, ... */
 	STORE_AUX_DIGEST = 4,  /* mirror: node and pod digests */
 	STORE_AUX_HISTORY = 5, /* attempts and intervals of jobs */
+	STORE_AUX_GARBAGE = 6, /* owners whose dependents are to be collected: registry/garbage.h */
 	STORE_AUX_MAX = 16,
 };
 #define STORE_MAX_AUX_KEY 480

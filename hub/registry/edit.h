@@ -1,0 +1,28 @@
+#ifndef REGISTRY_EDIT_H
+#define REGISTRY_EDIT_H
+/*
+ * The few edits of metadata that the registry itself makes, as pending changes of a batch.
+ *
+ * They parse and print one object on the core thread, so they are for deletions with finalizers,
+ * orphans and births of namespaces, not for the daily path. All return 0 or a negative errno.
+ */
+#include "registry/registry.h"
+
+#define EDIT_FOREGROUND "foregroundDeletion"
+#define EDIT_ORPHAN	"orphan"
+
+/* Sets deletionTimestamp (and deletionGracePeriodSeconds 0, generation + 1) unless it is set, and
+ * adds `finalizer` when not NULL. A namespace also gets status.phase Terminating. */
+int edit_begin_deletion(struct registry_batch *b, const struct kind *k,
+			const struct store_object *o, const char *finalizer) MUST_CHECK;
+/* Drops one finalizer; when it was the last of a deleting object, the object. */
+int edit_drop_finalizer(struct registry_batch *b, const struct kind *k,
+			const struct store_object *o, const char *finalizer) MUST_CHECK;
+/* Drops the owner references to `uid`. */
+int edit_drop_owner(struct registry_batch *b, const struct kind *k, const struct store_object *o,
+		    const uint8_t uid[STORE_UID_LEN]) MUST_CHECK;
+/* The label and the finalizer that every namespace is born with, put into a draft. */
+int edit_namespace_birth(const struct kind *k, struct object_draft *draft, struct span name,
+			 struct err *reterr) MUST_CHECK;
+
+#endif

@@ -1,0 +1,45 @@
+#ifndef REGISTRY_NAMESPACES_H
+#define REGISTRY_NAMESPACES_H
+/*
+ * The end of a namespace: while it is Terminating its contents are removed, some rows per batch,
+ * and when nothing is left, not even objects that wait for finalizers, it goes itself.
+ *
+ * The list in memory is read from the store at open (namespaces with a deletionTimestamp).
+ */
+#include "base/vec.h"
+#include "store/store.h"
+#include <stdbool.h>
+
+struct registry;
+struct registry_batch;
+
+struct namespaces_item {
+	char *name;	  /* owned */
+	size_t kind;	  /* index into the kind set: where the walk is */
+	char *after;	  /* owned: last name seen of that kind, or NULL */
+	size_t remaining; /* objects that this walk left behind, waiting for finalizers */
+	bool waiting;	  /* walk done, objects remain */
+};
+
+struct namespaces {
+	struct VEC(struct namespaces_item) terminating;
+};
+
+struct namespaces_batch { /* progress of the first item that is not waiting */
+	bool moved;
+	size_t item, kind, remaining;
+	char *after; /* owned */
+	bool waiting;
+};
+
+int namespaces_load(struct registry *r, struct err *reterr) MUST_CHECK;
+void namespaces_done(struct namespaces *n);
+void namespaces_batch_clear(struct namespaces_batch *nb);
+bool namespaces_is_due(const struct namespaces *n);
+/* At most *rows rows of work. True when more could be done at once. */
+bool namespaces_work(struct registry_batch *b, size_t *rows);
+void namespaces_committed(struct registry_batch *b);
+/* default, kube-system, kube-public: never deleted. */
+bool namespaces_is_immortal(struct span name);
+
+#endif

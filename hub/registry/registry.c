@@ -1,0 +1,152 @@
+#include "registry/registry.h"
+#include "base/json.h"
+#include "registry/edit.h"
+#include "registry/registry_priv.h"
+#include <assert.h>
+#include <errno.h>
+
+int registry_open(const struct registry_options *o, struct registry **ret, struct err *reterr)
+{
+	struct registry *r = xcalloc(1, sizeof(*r));
+	r->options = *o;
+	r->random = o->seed;
+	if (!r->options.event_ttl)
+		r->options.event_ttl = 3600 * USEC_PER_SEC;
+	r->namespace_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("Namespace"));
+	r->service_account_kind =
+	    kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("ServiceAccount"));
+	r->event_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("Event"));
+	int rc = garbage_load(r, reterr);
+	if (!rc)
+		rc = namespaces_load(r, reterr);
+	if (!rc)
+		rc = expiry_load(r, reterr);
+	if (rc) {
+		registry_close(r);
+		return rc;
+	}
+	*ret = r;
+	return 0;
+}
+
+struct registry *registry_close(struct registry *r)
+{
+	if (!r)
+		return NULL;
+	registry_end(&r->batch);
+	vec_done(&r->batch.entries);
+	vec_done(&r->batch.orders);
+	vec_done(&r->batch.changes);
+	garbage_batch_done(&r->batch.garbage);
+	arena_done(&r->batch.mem);
+	garbage_done(&r->garbage);
+	namespaces_done(&r->namespaces);
+	expiry_done(&r->expiry);
+	free(r);
+	return NULL;
+}
+
+const struct kind_set *registry_kinds(const struct registry *r)
+{
+	return r->options.kinds;
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	/* splitmix64 (Steele, Lea, Flood 2014): one addition of state per draw, so a recorded
+	 * sequence of draws replays. */
+	uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+void registry_new_uid(struct registry *r, uint8_t ret[STORE_UID_LEN])
+{
+	uint64_t words[2] = {next_random(&r->random), next_random(&r->random)};
+	memcpy(ret, words, STORE_UID_LEN);
+	ret[6] = (uint8_t)((ret[6] & 0x0f) | 0x40); /* RFC 9562: version 4 */
+	ret[8] = (uint8_t)((ret[8] & 0x3f) | 0x80); /* and its variant */
+}
+
+int registry_remove(struct registry_batch *b, const struct kind *k, struct span ns,
+		    struct span name, enum command_propagation how)
+{
+	struct store_object o;
+	int rc = registry_get(b, k, ns, name, &o);
+	if (rc)
+		return rc;
+	bool wait = how == PROPAGATE_FOREGROUND && garbage_has_dependents(b, o.uid);
+	bool stays = wait || k == b->reg->namespace_kind || (o.flags & OBJECT_HAS_FINALIZERS);
+	if (!stays)
+		return registry_delete(b, k, ns, name, how);
+	if (o.flags & OBJECT_DELETING)
+		return 0;
+	bool orphan = how == PROPAGATE_ORPHAN && garbage_has_dependents(b, o.uid);
+	if (wait || orphan)
+		garbage_add(b, o.uid, wait ? GARBAGE_FOREGROUND : GARBAGE_ORPHAN, k, &o.key);
+	return edit_begin_deletion(b, k, &o, wait ? EDIT_FOREGROUND : orphan ? EDIT_ORPHAN : NULL);
+}
+
+bool registry_work(struct registry_batch *b, size_t max_rows)
+{
+	size_t room = registry_batch_room(b);
+	size_t rows = max_rows < room ? max_rows : room;
+	bool more = garbage_work(b, &rows);
+	more = namespaces_work(b, &rows) || more;
+	return expiry_work(b, &rows) || more;
+}
+
+usec registry_due(const struct registry *r)
+{
+	if (garbage_is_due(&r->garbage) || namespaces_is_due(&r->namespaces))
+		return 0;
+	return expiry_due(&r->expiry);
+}
+
+/* ---- births made by the registry itself ---- */
+
+static struct cJSON *new_object(struct registry_batch *b, const struct kind *k, const char *ns,
+				const char *name)
+{
+	char version[KIND_API_VERSION_MAX], uid_text[OBJECT_UID_TEXT], time[CLOCK_TEXT_MAX];
+	uint8_t uid[STORE_UID_LEN];
+	registry_new_uid(b->reg, uid);
+	struct cJSON *o = json_object();
+	json_set_str(o, "apiVersion", kind_api_version(k, version));
+	json_set_str(o, "kind", k->kind);
+	struct cJSON *meta = json_ensure_object(o, "metadata");
+	json_set_str(meta, "name", name);
+	if (*ns)
+		json_set_str(meta, "namespace", ns);
+	json_set_str(meta, "uid", object_uid_format(uid, uid_text));
+	json_set_str(meta, "creationTimestamp", clock_format(b->now, time));
+	return o;
+}
+
+static int put_new(struct registry_batch *b, const struct kind *k, const char *ns, const char *name,
+		   struct err *reterr)
+{
+	auto_json *o = new_object(b, k, ns, name);
+	struct object_draft d;
+	int rc = object_draft_from_tree(k, o, &d, reterr);
+	if (!rc && k == b->reg->namespace_kind) {
+		rc = edit_namespace_birth(k, &d, span_of(name), reterr);
+		if (rc)
+			object_draft_done(&d);
+	}
+	return rc ? rc : registry_put(b, k, span_of(ns), span_of(name), &d);
+}
+
+int registry_ensure_namespace(struct registry_batch *b, const char *name, struct err *reterr)
+{
+	struct store_object o;
+	const struct kind *nk = b->reg->namespace_kind, *sk = b->reg->service_account_kind;
+	int rc = registry_get(b, nk, SPAN(""), span_of(name), &o);
+	if (rc == -ENOENT)
+		rc = put_new(b, nk, "", name, reterr);
+	if (rc || !sk)
+		return rc;
+	rc = registry_get(b, sk, span_of(name), SPAN("default"), &o);
+	return rc == -ENOENT ? put_new(b, sk, name, "default", reterr) : rc;
+}
