@@ -1,0 +1,154 @@
+#ifndef API_HTTP_H
+#define API_HTTP_H
+/*
+ * HTTP as this program needs it: a request in; a response, or a stream of bytes, out.
+ *
+ * An http_server lives on one uv loop, and everything here belongs to that loop's thread.
+ * http_lws.c stands on libwebsockets; nothing outside it knows, so that another engine can be
+ * put under this interface. HTTP/1.1 over TLS, keep-alive, client certificates optional.
+ *
+ * An exchange is one request and its answer. The server makes it when the whole request (body
+ * included) is there and gives it to handler->request. The handler answers it exactly once: with
+ * http_respond(), or with http_stream_begin() ... http_stream_end() or http_abort(). When the
+ * client goes away first, handler->gone is called, and the handler gives the exchange back with
+ * http_abort().
+ *
+ * Limits (DESIGN section 10): body 3 MiB (413), header block 32 KiB (the library closes the
+ * connection without an answer), 10 s for the header block and for each piece of a body, 60 s for
+ * a whole body; a client that takes nothing for 30 s is closed. Chunked request bodies get 411.
+ * A client that sends its next request while a stream or a long answer is under way is closed.
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/span.h"
+#include <stdbool.h>
+#include <uv.h>
+
+struct http_server;
+struct http_listener;
+struct http_conn;
+
+#define HTTP_MAX_BODY	 ((size_t)3 << 20)
+#define HTTP_MAX_HEADERS 32768
+#define HTTP_HEADER_SECS 10
+#define HTTP_BODY_SECS	 60
+#define HTTP_STALL_SECS	 30
+#define HTTP_MAX_PARAMS	 64
+/* One write to the library; longer bodies go out in pieces of this size. */
+#define HTTP_PIECE ((size_t)64 << 10)
+
+enum http_method {
+	HTTP_GET,
+	HTTP_HEAD,
+	HTTP_POST,
+	HTTP_PUT,
+	HTTP_PATCH,
+	HTTP_DELETE,
+	HTTP_OPTIONS,
+	HTTP_METHOD_MAX,
+};
+const char *http_method_name(enum http_method m);
+
+struct http_param {
+	struct span name, value; /* decoded */
+};
+
+/* Whom the client's certificate names. Lives as long as the connection. */
+struct http_peer {
+	bool presented;	     /* there was a certificate */
+	bool verified;	     /* and it is valid against the listener's CA, now */
+	char *common_name;   /* "" when absent */
+	char *organizations; /* each ended by NUL, the list by an empty one */
+};
+
+struct http_request {
+	enum http_method method;
+	struct span path; /* decoded, "/./" and "/../" resolved by the library */
+	struct http_param params[HTTP_MAX_PARAMS];
+	size_t n_params;
+	struct span accept, accept_encoding, authorization, content_type, if_none_match, user_agent;
+	struct buf body;
+	const struct http_peer *peer; /* never NULL */
+	struct arena mem;	      /* for whoever handles the request; reset afterwards */
+};
+
+/* The value of the first parameter of that name; absent when there is none. */
+struct span http_param(const struct http_request *r, const char *name);
+
+struct http_exchange {
+	struct http_request request;
+	struct http_listener *listener;
+	void *user;		    /* the handler's */
+	struct http_conn *conn;	    /* engine's; NULL once the client is gone */
+	struct http_exchange *next; /* engine's */
+	bool streaming;
+};
+
+struct http_handler {
+	/* A complete request. May answer at once, or keep the exchange and answer later. */
+	void (*request)(void *arg, struct http_exchange *x);
+	/* A stream may take more: follows each http_stream_want(). */
+	void (*writable)(void *arg, struct http_exchange *x);
+	/* The client is gone while the exchange was the handler's. */
+	void (*gone)(void *arg, struct http_exchange *x);
+	void *arg;
+};
+
+struct http_server_options {
+	uv_loop_t *loop;
+	const struct http_handler *handler; /* borrowed */
+	int max_connections;
+};
+
+int http_server_create(const struct http_server_options *o, struct http_server **ret,
+		       struct err *reterr) MUST_CHECK;
+/* Closes everything and runs the loop until the library has let go of it. */
+struct http_server *http_server_destroy(struct http_server *s);
+
+struct http_listen_options {
+	const char *host; /* an address; NULL or "": all interfaces */
+	int port;	  /* 0: a free one */
+	struct span cert_pem, key_pem, client_ca_pem;
+	void *user; /* http_listener_user() */
+};
+int http_server_listen(struct http_server *s, const struct http_listen_options *o,
+		       struct http_listener **ret, struct err *reterr) MUST_CHECK;
+int http_listener_port(const struct http_listener *l);
+void *http_listener_user(const struct http_listener *l);
+
+/* To be called about once a second: closes clients that do not take or send what they should. */
+void http_server_sweep(struct http_server *s);
+/* Exchanges that are with the handler, streams included. */
+size_t http_server_active(const struct http_server *s);
+size_t http_server_connections(const struct http_server *s);
+
+/* ---- answers; each ends the handler's ownership of the exchange ---- */
+
+struct http_response {
+	int code;
+	const char *content_type; /* static text; NULL: none */
+	struct span headers;	  /* more lines, each ended by CRLF; copied */
+	char *body;		  /* malloc()ed, taken; or NULL */
+	size_t len;
+	bool close; /* and close the connection */
+};
+void http_respond(struct http_exchange *x, struct http_response *take);
+
+/* Sends the header block of a chunked answer at once. False when the client is gone. */
+bool http_stream_begin(struct http_exchange *x, int code, const char *content_type,
+		       struct span headers);
+/* One write: bytes as one chunk. The bytes are sent or copied. Only when http_stream_ready(). */
+void http_stream_write(struct http_exchange *x, struct span bytes);
+/* Whether the last write has left for the kernel. */
+bool http_stream_ready(const struct http_exchange *x);
+/* Asks for handler->writable once it is ready; at once in the next turn when it is already. */
+void http_stream_want(struct http_exchange *x);
+/* The last chunk; keeps the connection. */
+void http_stream_end(struct http_exchange *x);
+/* Gives up: closes the connection without a last chunk. Also how an exchange whose client is
+ * gone is given back. */
+void http_abort(struct http_exchange *x);
+
+#endif

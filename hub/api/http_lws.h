@@ -1,0 +1,84 @@
+#ifndef API_HTTP_LWS_H
+#define API_HTTP_LWS_H
+/*
+ * What the files of the libwebsockets engine share; private to them.
+ *
+ * Rules of libwebsockets 4.1.6 that shape this code (libraries.md 1.3 and its source):
+ *  - In the state after LWS_CALLBACK_HTTP it does not read, so that readable bytes (a next
+ *    request, or the peer's end) would make the loop spin: reading is switched off while the
+ *    handler has the exchange, and the peer's end is learned from an epoll set of our own.
+ *  - With reading off it does not serve POLLOUT either: reading is on while a write is pending.
+ *  - Bodies go through lws_write() as raw HTTP/1.1; what the socket does not take it keeps.
+ *  - lws_http_transaction_completed() may say "close now"; inside a callback that is its return
+ *    value, outside it is a timeout of kind LWS_TO_KILL_ASYNC, and a wake of the service.
+ */
+#include "api/http.h"
+#include "base/clock.h"
+#include <libwebsockets.h>
+
+struct http_server {
+	uv_loop_t *loop;
+	struct lws_context *context;
+	const struct http_handler *handler;
+	struct http_listener *listeners;
+	struct http_conn *conns;
+	size_t n_conns, n_active;
+	struct http_exchange *spare; /* freed ones, kept with their memory */
+	size_t n_spare;
+	int hup_fd; /* epoll set of sockets whose end we wait for */
+	uv_poll_t hup_poll;
+	bool hup_open;
+	char *scratch; /* header block and small bodies, framing of chunks */
+	char date[40]; /* "Date: ...\r\n" of date_at */
+	int64_t date_at;
+	struct lws_protocols protocols[2];
+};
+
+struct http_listener {
+	struct http_listener *next;
+	struct http_server *server;
+	struct lws_vhost *vhost;
+	char *host;
+	struct span client_ca_pem; /* owned copy; read while the vhost is made */
+	void *user;
+	int port;
+};
+
+struct http_conn {
+	struct http_conn *prev, *next;
+	struct http_server *server;
+	struct lws *wsi;
+	struct http_exchange *exchange; /* being received, with the handler, or being answered */
+	struct http_peer peer;
+	bool peer_read;
+	bool receiving; /* exchange's body is coming */
+	bool with_handler;
+	bool in_callback;
+	bool close; /* the callback that runs returns -1 */
+	bool keep_alive;
+	bool watched; /* in hup_fd */
+	bool rx_off;
+	bool want;	/* handler asked for writable */
+	bool in_direct; /* http_stream_want outside of a callback: posted */
+	char *out;	/* rest of a long body */
+	size_t out_len, out_at;
+	usec since; /* monotonic: body began, or output began to wait; 0: neither */
+};
+
+struct http_exchange *http_lws_exchange(struct http_conn *c); /* takes a spare one */
+void http_lws_recycle(struct http_server *s, struct http_exchange *x);
+/* Reads method, path, parameters and headers of the request at hand. False: malformed. */
+bool http_lws_read_request(struct http_conn *c, struct http_exchange *x, struct span path);
+/* Fills conn->peer from the TLS session. */
+void http_lws_read_peer(struct http_conn *c);
+void http_lws_peer_done(struct http_peer *p);
+/* Sets up certificates and verification of a new vhost's context. */
+void http_lws_load_ca(SSL_CTX *ctx, struct span pem);
+
+void http_lws_rx(struct http_conn *c, bool on);
+void http_lws_kill(struct http_conn *c);
+void http_lws_complete(struct http_conn *c); /* the answer is out */
+void http_lws_continue(struct http_conn *c); /* next piece of a long body, or handler->writable */
+void http_lws_watch_hup(struct http_conn *c, bool on);
+
+#endif

@@ -1,0 +1,265 @@
+/*
+ * Answers of the libwebsockets engine: one write for a small one, pieces for a long one, chunks
+ * for a stream.
+ */
+#include "api/http_lws.h"
+
+#include <errno.h>
+#include <time.h>
+
+static const struct {
+	int code;
+	const char *text;
+} reasons[] = {
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {304, "Not Modified"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {411, "Length Required"},
+    {413, "Request Entity Too Large"},
+    {415, "Unsupported Media Type"},
+    {422, "Unprocessable Entity"},
+    {429, "Too Many Requests"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+    {507, "Insufficient Storage"},
+};
+
+static const char *reason_of(int code)
+{
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (reasons[i].code == code)
+			return reasons[i].text;
+	return "Unknown";
+}
+
+/* Reading on or off; see the rules in http_lws.h. */
+void http_lws_rx(struct http_conn *c, bool on)
+{
+	if (c->rx_off == !on)
+		return;
+	c->rx_off = !on;
+	(void)lws_rx_flow_control(c->wsi, on ? 1 : 0);
+}
+
+void http_lws_kill(struct http_conn *c)
+{
+	if (c->in_callback) {
+		c->close = true;
+		return;
+	}
+	lws_set_timeout(c->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+	/* The library looks at its timers after some event only. */
+	lws_cancel_service(c->server->context);
+}
+
+void http_lws_complete(struct http_conn *c)
+{
+	c->since = 0;
+	c->want = false;
+	http_lws_watch_hup(c, false);
+	http_lws_rx(c, true);
+	if (lws_partial_buffered(c->wsi))
+		c->since = clock_monotonic();
+	if (!c->keep_alive || lws_http_transaction_completed(c->wsi))
+		http_lws_kill(c);
+}
+
+static void write_raw(struct http_conn *c, const char *bytes, size_t len)
+{
+	/* HTTP/1.1 bytes go out as they are; the library does not change the buffer. */
+	if (lws_write(c->wsi, (unsigned char *)(uintptr_t)bytes, len, LWS_WRITE_HTTP) < 0) {
+		c->keep_alive = false;
+		http_lws_kill(c);
+	}
+}
+
+static const char *date_line(struct http_server *s)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	if (now != s->date_at && gmtime_r(&now, &tm)) {
+		s->date_at = now;
+		strftime(s->date, sizeof(s->date), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &tm);
+	}
+	return s->date;
+}
+
+/* The header block into scratch; `framing` is its last line. Returns its length. */
+static size_t put_header(struct http_server *s, int code, const char *content_type,
+			 struct span headers, const char *framing, bool close)
+{
+	int n = snprintf(
+	    s->scratch + LWS_PRE, 4096,
+	    "HTTP/1.1 %d %s\r\n%s%s%s%sCache-Control: no-cache, private\r\n%s%.*s%s\r\n", code,
+	    reason_of(code), content_type ? "Content-Type: " : "", content_type ? content_type : "",
+	    content_type ? "\r\n" : "", date_line(s), close ? "Connection: close\r\n" : "",
+	    headers.len > 3000 ? 0 : (int)headers.len, headers.ptr ? headers.ptr : "", framing);
+	return n > 0 && n < 4096 ? (size_t)n : 0;
+}
+
+/* Takes the exchange from its handler. NULL when the client is gone: then all is done. */
+static struct http_conn *take_back(struct http_exchange *x)
+{
+	struct http_conn *c = x->conn;
+	struct http_server *s = x->listener->server;
+	if (!c) {
+		s->n_active--;
+		http_lws_recycle(s, x);
+		return NULL;
+	}
+	if (c->with_handler) {
+		c->with_handler = false;
+		s->n_active--;
+	}
+	return c;
+}
+
+void http_respond(struct http_exchange *x, struct http_response *take)
+{
+	bool head = x->request.method == HTTP_HEAD;
+	struct http_conn *c = take_back(x);
+	struct http_server *s;
+	char framing[48];
+	size_t n;
+	if (!c) {
+		free(take->body);
+		return;
+	}
+	s = c->server;
+	c->exchange = NULL;
+	c->receiving = false;
+	http_lws_recycle(s, x);
+	if (take->close)
+		c->keep_alive = false;
+	snprintf(framing, sizeof(framing), "Content-Length: %zu\r\n", take->len);
+	n = put_header(s, take->code, take->content_type, take->headers, framing, take->close);
+	if (head)
+		take->len = 0;
+	http_lws_rx(c, true);
+	if (take->len + n <= HTTP_PIECE) {
+		if (take->len)
+			memcpy(s->scratch + LWS_PRE + n, take->body, take->len);
+		write_raw(c, s->scratch + LWS_PRE, n + take->len);
+		free(take->body);
+		http_lws_complete(c);
+		return;
+	}
+	write_raw(c, s->scratch + LWS_PRE, n);
+	c->out = take->body;
+	c->out_len = take->len;
+	c->out_at = 0;
+	c->since = clock_monotonic();
+	lws_callback_on_writable(c->wsi);
+}
+
+static void next_piece(struct http_conn *c)
+{
+	size_t n = c->out_len - c->out_at;
+	if (n > HTTP_PIECE)
+		n = HTTP_PIECE;
+	write_raw(c, c->out + c->out_at, n);
+	c->out_at += n;
+	c->since = clock_monotonic();
+	if (c->out_at < c->out_len) {
+		lws_callback_on_writable(c->wsi);
+		return;
+	}
+	free(c->out);
+	c->out = NULL;
+	http_lws_complete(c);
+}
+
+void http_lws_continue(struct http_conn *c)
+{
+	if (c->out) {
+		next_piece(c);
+		return;
+	}
+	c->want = false;
+	c->since = 0;
+	if (c->with_handler)
+		c->server->handler->writable(c->server->handler->arg, c->exchange);
+	if (c->with_handler && !c->want && !lws_partial_buffered(c->wsi))
+		http_lws_rx(c, false);
+}
+
+bool http_stream_begin(struct http_exchange *x, int code, const char *content_type,
+		       struct span headers)
+{
+	struct http_conn *c = x->conn;
+	size_t n;
+	if (!c)
+		return false;
+	x->streaming = true;
+	n = put_header(c->server, code, content_type, headers, "Transfer-Encoding: chunked\r\n",
+		       false);
+	http_lws_watch_hup(c, true);
+	write_raw(c, c->server->scratch + LWS_PRE, n);
+	return true;
+}
+
+bool http_stream_ready(const struct http_exchange *x)
+{
+	return x->conn && !x->conn->want && !lws_partial_buffered(x->conn->wsi);
+}
+
+void http_stream_write(struct http_exchange *x, struct span bytes)
+{
+	struct http_conn *c = x->conn;
+	while (c && bytes.len) {
+		char *at = c->server->scratch + LWS_PRE;
+		size_t n = bytes.len > HTTP_PIECE ? HTTP_PIECE : bytes.len;
+		int head = snprintf(at, 24, "%zx\r\n", n);
+		memcpy(at + head, bytes.ptr, n);
+		memcpy(at + head + n, "\r\n", 2);
+		write_raw(c, at, (size_t)head + n + 2);
+		bytes = span_make(bytes.ptr + n, bytes.len - n);
+	}
+}
+
+void http_stream_want(struct http_exchange *x)
+{
+	struct http_conn *c = x->conn;
+	if (!c || c->want)
+		return;
+	c->want = true;
+	if (!c->since)
+		c->since = clock_monotonic();
+	http_lws_rx(c, true);
+	lws_callback_on_writable(c->wsi);
+}
+
+void http_stream_end(struct http_exchange *x)
+{
+	struct http_conn *c = take_back(x);
+	if (!c)
+		return;
+	c->exchange = NULL;
+	http_lws_recycle(c->server, x);
+	http_lws_rx(c, true);
+	write_raw(c, "0\r\n\r\n", 5);
+	http_lws_complete(c);
+}
+
+void http_abort(struct http_exchange *x)
+{
+	struct http_conn *c = take_back(x);
+	if (!c)
+		return;
+	c->exchange = NULL;
+	http_lws_recycle(c->server, x);
+	c->keep_alive = false;
+	http_lws_kill(c);
+}

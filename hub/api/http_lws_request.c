@@ -1,0 +1,68 @@
+/* What libwebsockets hands over of a request: method, decoded path and parameters, headers. */
+#include "api/http_lws.h"
+
+static const struct {
+	int token;
+	enum http_method method;
+} methods[] = {
+    {LWSHUMETH_GET, HTTP_GET},	       {LWSHUMETH_POST, HTTP_POST},	{LWSHUMETH_PUT, HTTP_PUT},
+    {LWSHUMETH_PATCH, HTTP_PATCH},     {LWSHUMETH_DELETE, HTTP_DELETE}, {LWSHUMETH_HEAD, HTTP_HEAD},
+    {LWSHUMETH_OPTIONS, HTTP_OPTIONS},
+};
+
+static struct span copy_header(struct http_conn *c, struct arena *mem, enum lws_token_indexes t)
+{
+	int n = lws_hdr_total_length(c->wsi, t);
+	char *text;
+	if (n <= 0)
+		return SPAN_NONE;
+	text = arena_alloc(mem, (size_t)n + 1);
+	n = lws_hdr_copy(c->wsi, text, n + 1, t);
+	return n < 0 ? SPAN_NONE : span_make(text, (size_t)n);
+}
+
+static bool read_params(struct http_conn *c, struct http_request *r)
+{
+	for (int i = 0;; i++) {
+		int n = lws_hdr_fragment_length(c->wsi, WSI_TOKEN_HTTP_URI_ARGS, i);
+		struct span rest;
+		char *text;
+		if (n <= 0)
+			/* An empty fragment ("a=1&&b=2") and the end look alike; try one more. */
+			if (lws_hdr_fragment_length(c->wsi, WSI_TOKEN_HTTP_URI_ARGS, i + 1) <= 0)
+				return true;
+		if (n <= 0)
+			continue;
+		if (r->n_params == HTTP_MAX_PARAMS)
+			return false;
+		text = arena_alloc(&r->mem, (size_t)n + 1);
+		if (lws_hdr_copy_fragment(c->wsi, text, n + 1, WSI_TOKEN_HTTP_URI_ARGS, i) < 0)
+			return false;
+		rest = span_make(text, (size_t)n);
+		r->params[r->n_params].name = span_split(&rest, '=');
+		r->params[r->n_params].value = rest.ptr ? rest : SPAN("");
+		r->n_params++;
+	}
+}
+
+bool http_lws_read_request(struct http_conn *c, struct http_exchange *x, struct span path)
+{
+	struct http_request *r = &x->request;
+	char *uri = NULL;
+	int len = 0;
+	int token = lws_http_get_uri_and_method(c->wsi, &uri, &len);
+	size_t i = 0;
+	while (i < ARRAY_LEN(methods) && methods[i].token != token)
+		i++;
+	if (i == ARRAY_LEN(methods))
+		return false;
+	r->method = methods[i].method;
+	r->path = span_make(arena_strndup(&r->mem, path.ptr, path.len), path.len);
+	r->accept = copy_header(c, &r->mem, WSI_TOKEN_HTTP_ACCEPT);
+	r->accept_encoding = copy_header(c, &r->mem, WSI_TOKEN_HTTP_ACCEPT_ENCODING);
+	r->authorization = copy_header(c, &r->mem, WSI_TOKEN_HTTP_AUTHORIZATION);
+	r->content_type = copy_header(c, &r->mem, WSI_TOKEN_HTTP_CONTENT_TYPE);
+	r->if_none_match = copy_header(c, &r->mem, WSI_TOKEN_HTTP_IF_NONE_MATCH);
+	r->user_agent = copy_header(c, &r->mem, WSI_TOKEN_HTTP_USER_AGENT);
+	return read_params(c, r);
+}

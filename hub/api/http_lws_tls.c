@@ -1,0 +1,79 @@
+/* TLS of the libwebsockets engine: the listener's certificates, and whom a client's names. */
+#include "api/http_lws.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+/* Cost of a handshake counts when thousands of watches reconnect: tickets let them resume. */
+#define SESSION_SECS 3600
+
+/* `pem` is CA, serving certificate and key, one after the other (http_server_listen). */
+void http_lws_load_ca(SSL_CTX *ctx, struct span pem)
+{
+	BIO *bio = BIO_new_mem_buf(pem.ptr, (int)pem.len);
+	X509 *ca = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+	X509 *cert = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+	EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL);
+	if (ca) {
+		X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), ca);
+		SSL_CTX_add_client_CA(ctx, ca);
+	}
+	if (cert && key) {
+		SSL_CTX_use_certificate(ctx, cert);
+		SSL_CTX_use_PrivateKey(ctx, key);
+	}
+	SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+	SSL_CTX_set_timeout(ctx, SESSION_SECS);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF); /* stateless tickets only */
+	SSL_CTX_set_num_tickets(ctx, 1);
+	X509_free(ca);
+	X509_free(cert);
+	EVP_PKEY_free(key);
+	BIO_free(bio);
+	ERR_clear_error();
+}
+
+static void add_name(struct buf *out, X509_NAME_ENTRY *entry)
+{
+	unsigned char *utf8 = NULL;
+	int n = ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(entry));
+	/* A NUL inside a name is a trick: such a name names nobody. */
+	if (n > 0 && !memchr(utf8, 0, (size_t)n)) {
+		buf_add(out, utf8, (size_t)n);
+		buf_add_char(out, '\0');
+	}
+	OPENSSL_free(utf8);
+}
+
+static char *names_of(X509_NAME *subject, int nid)
+{
+	struct buf out = BUF_MAX(16384);
+	int at = -1;
+	while ((at = X509_NAME_get_index_by_NID(subject, nid, at)) >= 0)
+		add_name(&out, X509_NAME_get_entry(subject, at));
+	buf_add_char(&out, '\0');
+	return buf_steal(&out, NULL);
+}
+
+void http_lws_read_peer(struct http_conn *c)
+{
+	SSL *ssl = lws_get_ssl(c->wsi);
+	X509 *cert = ssl ? SSL_get1_peer_certificate(ssl) : NULL;
+	if (!cert)
+		return;
+	c->peer.presented = true;
+	c->peer.verified = SSL_get_verify_result(ssl) == X509_V_OK;
+	c->peer.common_name = names_of(X509_get_subject_name(cert), NID_commonName);
+	c->peer.organizations = names_of(X509_get_subject_name(cert), NID_organizationName);
+	X509_free(cert);
+}
+
+void http_lws_peer_done(struct http_peer *p)
+{
+	free(p->common_name);
+	free(p->organizations);
+	*p = (struct http_peer){0};
+}
