@@ -22,6 +22,7 @@ struct order *order_destroy(struct order *o)
 		return NULL;
 	wipe(o->kubeconfig, o->kubeconfig_len);
 	wipe(o->body, o->body_len); /* a copied Secret travels as a body */
+	free(o->build_arg);
 	free(o->name);
 	free(o->path);
 	free(o);
