@@ -68,7 +68,8 @@ int elastic_policy_from_string(struct span name, enum elastic_policy *ret) MUST_
 struct elastic_queue_options {
 	/* checkQuotaOversold: a unit of a leaf that is not below its min is refused while another
 	 * leaf that is below its min has pending units (V20). Looked at for the resources that the
-	 * unit asks, jobs excepted. Off by default. */
+	 * unit asks, jobs excepted. Non-preemptible units stay within min and are not held to it.
+	 * Off by default. */
 	bool check_oversold;
 };
 
@@ -115,7 +116,8 @@ struct elastic_standing {
 /* Every queue starts with policy Priority, priority 0. `options` may be NULL. */
 struct elastic_queues *elastic_queue_create(struct elastic_tree *tree,
 					    const struct elastic_queue_options *options);
-struct elastic_queues *elastic_queue_destroy(struct elastic_queues *q); /* and all its units */
+/* Frees it and all its units; what they charged stays in the tree, which goes with them. */
+struct elastic_queues *elastic_queue_destroy(struct elastic_queues *q);
 
 /* Sets policy and priority of a node's queue; its pending units are filed anew, O(k log n). */
 void elastic_queue_configure(struct elastic_queues *q, uint32_t node,

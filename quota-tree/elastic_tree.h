@@ -9,9 +9,9 @@
  * only. Every tree counts jobs, whether or not it limits them.
  *
  * Readings taken (reference/ack-fleet.md sections 2.2 and 5):
- *   - min > max at a node: refused. The sum of children's min above the parent's min: refused,
- * where the parent states a min for that resource or has a parent that does; a root without a min
- * for it owns its max. A parent's min above the sum is headroom.
+ *   - min > max at a node: refused. The sum of children's min above the parent's min: refused; for
+ *     this a parent without a min owns 0, a root without a min its max. A parent's min above the
+ * sum is headroom.
  *   - root min != max: accepted with a warning (the vendor's own sample breaks the rule); max is
  * the total.
  *   - a missing min is 0; a missing max is unlimited at that node, its ancestors still cap. For
@@ -94,8 +94,6 @@ int elastic_tree_create(const struct elastic_node_spec *root, const struct elast
 			struct elastic_problems *problems, struct elastic_tree **ret,
 			struct err *reterr) MUST_CHECK;
 struct elastic_tree *elastic_tree_destroy(struct elastic_tree *tree); /* accepts NULL */
-/* A copy with its usage, for previews. */
-struct elastic_tree *elastic_tree_dup(const struct elastic_tree *tree);
 
 /* The engine below, borrowed. Nodes are numbered in preorder, children in spec order, 0 is root. */
 struct quota_tree *elastic_tree_quota(struct elastic_tree *tree);
@@ -122,7 +120,7 @@ struct span elastic_tree_path(const struct elastic_tree *tree, uint32_t node);
 size_t elastic_tree_n_namespaces(const struct elastic_tree *tree, uint32_t node);
 struct span elastic_tree_namespace(const struct elastic_tree *tree, uint32_t node, size_t i);
 bool elastic_tree_preempts_lower(const struct elastic_tree *tree, uint32_t node);
-/* Node `child`'s place below it ends here: its subtree is [node, end). */
+/* The subtree of a node is [node, end): preorder. */
 uint32_t elastic_tree_subtree_end(const struct elastic_tree *tree, uint32_t node);
 /* Index of ELASTIC_JOBS_RESOURCE. */
 uint32_t elastic_tree_jobs_resource(const struct elastic_tree *tree);

@@ -49,15 +49,17 @@
 #include "base/span.h"
 #include <stdint.h>
 
-#define QUOTA_UNLIMITED INT64_MAX
-#define QUOTA_NO_NODE	UINT32_MAX
+#define QUOTA_UNLIMITED	  INT64_MAX
+#define QUOTA_NO_NODE	  UINT32_MAX
+#define QUOTA_NO_RESOURCE UINT32_MAX
 
-/* Bounds of one tree. Cells are 32 bytes hot and 48 cold: 2^22 of them are 320 MiB, the worst that
- * an admin's object of legal size can cost. */
+/* Bounds of one tree. A cell costs 32 bytes hot and 64 cold: 2^21 of them are 192 MiB, the worst
+ * that an admin's object of legal size can cost. */
 #define QUOTA_MAX_RESOURCES 64
 #define QUOTA_MAX_NODES	    (1u << 17)
 #define QUOTA_MAX_DEPTH	    16
-#define QUOTA_MAX_CELLS	    (1u << 22)
+#define QUOTA_MAX_CELLS	    (1u << 21)
+#define QUOTA_MAX_OVERSELL  1000000 /* thousandths: a thousandfold */
 
 /* What one node says of one resource. A node that does not name a resource does not limit it
  * (its ancestors still do). All numbers >= 0. */
@@ -79,7 +81,7 @@ struct quota_spec {
 	const struct quota_node_spec *nodes; /* parents before children */
 	size_t n_nodes;
 	/* Rate by which max and firm are multiplied, in thousandths, rounded down; 0 means 1000. */
-	int64_t oversell_permille;
+	int64_t oversell_permille; /* at most QUOTA_MAX_OVERSELL */
 	/* Non-preemptible requests are held to max as well as to firm. */
 	bool max_binds_all;
 };
@@ -123,12 +125,13 @@ struct quota_verdict {
 
 /* Every number that a node keeps for a resource, for status, screens and tests. */
 struct quota_state {
-	bool stated;	      /* the node itself names the resource */
-	int64_t nominal;      /* as in the spec (0 when not stated) */
-	int64_t max;	      /* nominal + borrowing; QUOTA_UNLIMITED */
-	int64_t max_oversold; /* max times the oversell rate */
-	int64_t firm;	      /* as in the spec; QUOTA_UNLIMITED */
-	int64_t floor;	      /* held back from others: max(0, nominal - lending) */
+	bool stated;		  /* the node itself names the resource */
+	int64_t nominal;	  /* as in the spec (0 when not stated) */
+	int64_t nominal_oversold; /* nominal times the oversell rate */
+	int64_t max;		  /* nominal + borrowing; QUOTA_UNLIMITED */
+	int64_t max_oversold;	  /* max times the oversell rate */
+	int64_t firm;		  /* as in the spec; QUOTA_UNLIMITED */
+	int64_t floor;		  /* held back from others: max(0, nominal - lending) */
 	int64_t used;
 	int64_t counted;
 	int64_t nonpreemptible_used;
@@ -187,7 +190,8 @@ void quota_tree_release(struct quota_tree *tree, uint32_t node, const struct quo
 /*
  * One verdict for EVERY node from `node` up to its root, in that order, refusing or not: each tells
  * the resource that stands worst there (refused before fitting, then least room left). Returns the
- * number of nodes on the path; writes at most `max` of them.
+ * number of nodes on the path; writes at most `max` of them. A request that asks nothing of the
+ * tree's resources gets QUOTA_NO_RESOURCE. A request never fits when any verdict says `never`.
  */
 size_t quota_tree_explain(const struct quota_tree *tree, uint32_t node,
 			  const struct quota_request *req, struct quota_verdict *out, size_t max);
@@ -198,7 +202,7 @@ int64_t quota_tree_headroom(const struct quota_tree *tree, uint32_t node, uint32
 /* Room left under this node's own limit alone; negative while it is over. `firm` asks for the room
  * of non-preemptible requests. QUOTA_UNLIMITED when unlimited. */
 int64_t quota_tree_room(const struct quota_tree *tree, uint32_t node, uint32_t resource, bool firm);
-/* Whether a request entering at a node below may be absorbed in part here before it moves up. */
+/* The part of this node's usage that its parent does not see: what a floor absorbs. */
 int64_t quota_tree_local(const struct quota_tree *tree, uint32_t node, uint32_t resource);
 /* Whether any node has a floor (else what arrives at a node is always the whole request). */
 bool quota_tree_has_floors(const struct quota_tree *tree);
