@@ -1,0 +1,207 @@
+/*
+ * A store whose n-th call fails: the seam for tests of what stands above. A call that is made to
+ * fail does not reach the wrapped store, so it changed nothing, as the contract says.
+ */
+#include "store/backend.h"
+
+#include <pthread.h>
+
+struct fault {
+	uint64_t left; /* calls until the failing one; 0: healthy */
+	enum err_kind kind;
+	bool sticky;
+};
+
+struct faulty_store {
+	struct store base;
+	struct store *inner;
+	pthread_mutex_t lock;
+	struct fault faults[STORE_CALL_MAX];
+};
+
+struct faulty_reader {
+	struct store_reader base;
+	struct store_reader *inner;
+	struct faulty_store *store;
+};
+
+static struct faulty_store *self(const struct store *s)
+{
+	return (struct faulty_store *)(uintptr_t)s;
+}
+
+static struct store_reader *inner_of(struct store_reader *r)
+{
+	return ((struct faulty_reader *)r)->inner;
+}
+
+/* Counts one call: 0, or the errno it fails with. */
+static int count_call(struct faulty_store *f, enum store_call call, struct err *reterr)
+{
+	struct fault *fault = &f->faults[call];
+	enum err_kind kind = ERR_NONE;
+
+	pthread_mutex_lock(&f->lock);
+	if (fault->left > 1) {
+		fault->left--;
+	} else if (fault->left == 1) {
+		kind = fault->kind;
+		fault->left = fault->sticky;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return kind == ERR_NONE ? 0 : err_set(reterr, kind, "injected fault");
+}
+
+/* ---- reader ---- */
+
+static void reader_end(struct store_reader *r)
+{
+	store_read_end(inner_of(r));
+	free(r);
+}
+
+static int reader_get(struct store_reader *r, const struct store_key *key, uint64_t at,
+		      struct store_object *ret)
+{
+	int e = count_call(((struct faulty_reader *)r)->store, STORE_CALL_GET, NULL);
+	return e < 0 ? e : inner_of(r)->ops->get(inner_of(r), key, at, ret);
+}
+
+static int reader_get_aux(struct store_reader *r, uint8_t table, struct span key, struct span *ret)
+{
+	int e = count_call(((struct faulty_reader *)r)->store, STORE_CALL_GET, NULL);
+	return e < 0 ? e : inner_of(r)->ops->get_aux(inner_of(r), table, key, ret);
+}
+
+static int reader_iter_begin(struct store_reader *r, const struct store_range *range,
+			     struct store_iter **ret, struct err *reterr)
+{
+	return inner_of(r)->ops->iter_begin(inner_of(r), range, ret, reterr);
+}
+
+static int reader_scan_aux(struct store_reader *r, uint8_t table, struct span prefix,
+			   int (*each)(void *arg, struct span key, struct span value), void *arg)
+{
+	return inner_of(r)->ops->scan_aux(inner_of(r), table, prefix, each, arg);
+}
+
+static int reader_dependents(struct store_reader *r, const uint8_t uid[STORE_UID_LEN],
+			     int (*each)(void *arg, const struct store_key *key), void *arg)
+{
+	return inner_of(r)->ops->dependents(inner_of(r), uid, each, arg);
+}
+
+static int reader_count(struct store_reader *r, uint16_t type, struct span ns, size_t most,
+			size_t *ret)
+{
+	return inner_of(r)->ops->count(inner_of(r), type, ns, most, ret);
+}
+
+static int reader_log_scan(struct store_reader *r, uint64_t after,
+			   int (*each)(void *arg, const struct store_log_row *row), void *arg)
+{
+	return inner_of(r)->ops->log_scan(inner_of(r), after, each, arg);
+}
+
+static int reader_log_old(struct store_reader *r, const struct store_log_row *row, struct buf *out)
+{
+	return inner_of(r)->ops->log_old(inner_of(r), row, out);
+}
+
+static const struct store_reader_ops reader_ops = {
+    .end = reader_end,
+    .get = reader_get,
+    .get_aux = reader_get_aux,
+    .iter_begin = reader_iter_begin,
+    .scan_aux = reader_scan_aux,
+    .dependents = reader_dependents,
+    .count = reader_count,
+    .log_scan = reader_log_scan,
+    .log_old = reader_log_old,
+};
+
+/* ---- store ---- */
+
+static int faulty_read_begin(struct store *s, struct store_reader **ret, struct err *reterr)
+{
+	struct store_reader *inner;
+	int e = count_call(self(s), STORE_CALL_READ_BEGIN, reterr);
+	if (e == 0)
+		e = store_read_begin(self(s)->inner, &inner, reterr);
+	if (e < 0)
+		return e;
+	struct faulty_reader *r = xcalloc(1, sizeof(*r));
+	r->base = (struct store_reader){&reader_ops, inner->revision, inner->floor};
+	r->inner = inner;
+	r->store = self(s);
+	*ret = &r->base;
+	return 0;
+}
+
+static int faulty_apply(struct store *s, struct store_change *changes, size_t n, usec now,
+			struct err *reterr)
+{
+	int e = count_call(self(s), STORE_CALL_APPLY, reterr);
+	return e < 0 ? e : store_apply(self(s)->inner, changes, n, now, reterr);
+}
+
+static void faulty_close(struct store *s)
+{
+	store_close(self(s)->inner);
+	pthread_mutex_destroy(&self(s)->lock);
+	free(s);
+}
+
+static uint64_t faulty_revision(const struct store *s)
+{
+	return store_revision(self(s)->inner);
+}
+
+static uint64_t faulty_floor(const struct store *s)
+{
+	return store_floor(self(s)->inner);
+}
+
+static const uint8_t *faulty_incarnation(const struct store *s)
+{
+	return store_incarnation(self(s)->inner);
+}
+
+static bool faulty_has_room(struct store *s)
+{
+	return store_has_room(self(s)->inner);
+}
+
+static void faulty_stats(struct store *s, struct store_stats *ret)
+{
+	store_stats(self(s)->inner, ret);
+}
+
+static const struct store_ops ops = {
+    .close = faulty_close,
+    .apply = faulty_apply,
+    .revision = faulty_revision,
+    .floor = faulty_floor,
+    .incarnation = faulty_incarnation,
+    .has_room = faulty_has_room,
+    .stats = faulty_stats,
+    .read_begin = faulty_read_begin,
+};
+
+struct store *store_open_faulty(struct store *take_inner)
+{
+	struct faulty_store *f = xcalloc(1, sizeof(*f));
+	f->base.ops = &ops;
+	f->inner = take_inner;
+	pthread_mutex_init(&f->lock, NULL);
+	return &f->base;
+}
+
+void store_faulty_fail(struct store *s, enum store_call call, uint64_t n, enum err_kind kind,
+		       bool sticky)
+{
+	struct faulty_store *f = self(s);
+	pthread_mutex_lock(&f->lock);
+	f->faults[call] = (struct fault){.left = n, .kind = kind, .sticky = sticky};
+	pthread_mutex_unlock(&f->lock);
+}
