@@ -233,7 +233,6 @@ static void bad_label_selector_objects_name_every_field(void **state)
 	    "{'key':'t','operator':'Exists','values':['x']},{'key':'t','operator':'Is'},{},"
 	    "{'key':'t','operator':'In','values':['-']}]}");
 	struct field_errors e = {0};
-	auto_buf b = BUF_INIT;
 	assert_true(selector_add_label_selector(&s, tree, "spec.s", &e) < 0);
 	assert_int_equal(e.n, 7);
 	assert_string_equal(e.items[2].field, "spec.s.matchExpressions[0].values");
