@@ -10,7 +10,7 @@ size_t splice_digits(uint64_t revision, char out[STORE_REVISION_TEXT])
 static struct store_extent shift(struct store_extent e, uint32_t at, uint32_t n)
 {
 	if (e.len == 0)
-		return e;
+		return (struct store_extent){0, 0};
 	if (e.at >= at)
 		e.at += n;
 	else if (e.at + e.len > at)
