@@ -3,6 +3,8 @@
 #include "base/json.h"
 #include "base/num.h"
 
+#include <errno.h>
+
 static struct span of_type(struct span value, enum json_type type)
 {
 	return json_text_type(value) == type ? value : SPAN_NONE;
@@ -87,6 +89,35 @@ struct info_pair *info_pairs(struct span object, struct arena *mem, size_t *ret_
 			    (struct info_pair){key_string(key, mem), info_string(value, mem)};
 	*ret_n = filled;
 	return pairs;
+}
+
+bool info_is_ready(struct span conditions)
+{
+	struct span one, type, status;
+
+	if (json_text_type(conditions) != JSON_ARRAY)
+		return false;
+	for (size_t at = 0; json_text_next(conditions, &at, NULL, &one);)
+		if (json_text_member(one, "type", &type) == 0 && span_is(type, "\"Ready\"") &&
+		    json_text_member(one, "status", &status) == 0)
+			return span_is(status, "\"True\"");
+	return false;
+}
+
+int info_effect_from(struct span name, enum info_effect *ret)
+{
+	static const char *const names[] = {
+	    [INFO_NO_SCHEDULE] = "NoSchedule",
+	    [INFO_PREFER_NO_SCHEDULE] = "PreferNoSchedule",
+	    [INFO_NO_EXECUTE] = "NoExecute",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (span_is(name, names[i])) {
+			*ret = (enum info_effect)i;
+			return 0;
+		}
+	}
+	return -ENOENT;
 }
 
 /* ---- binary form ---- */
@@ -203,6 +234,7 @@ struct info_amount *info_get_amounts(struct info_reader *r, struct arena *mem, s
 	for (size_t i = 0; i < n; i++) {
 		amounts[i].resource = info_get_span(r);
 		amounts[i].value = info_get_i64(r);
+		r->failed = r->failed || amounts[i].value < 0;
 	}
 	*ret_n = n;
 	return amounts;

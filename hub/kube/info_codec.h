@@ -39,6 +39,11 @@ struct span info_string(struct span value, struct arena *mem);
 /* Members of an object whose values are strings; others are passed over. */
 struct info_pair *info_pairs(struct span object, struct arena *mem, size_t *ret_n);
 
+/* Whether the condition Ready of a status.conditions array is True. */
+bool info_is_ready(struct span conditions);
+/* "NoSchedule", ...; -ENOENT for anything else. */
+int info_effect_from(struct span name, enum info_effect *ret);
+
 /* ---- binary form ---- */
 
 void info_put_u64(struct buf *out, uint64_t v);

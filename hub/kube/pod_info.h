@@ -32,8 +32,12 @@ struct pod_info {
 	size_t n_requests;
 };
 
+/* From checked JSON text of one Pod. ERR_INVALID when it has no name. Quantities that cannot be
+ * parsed count as absent, sums that overflow stay at INT64_MAX: other people's pods are taken as
+ * they are, and one that asks for too much leaves nothing on its node. */
 int pod_info_decode(struct span json, struct arena *mem, struct pod_info *ret, struct err *reterr)
 	MUST_CHECK;
+/* Binary form for the mirror, and back (borrowed from `bytes` where possible). -EINVAL. */
 void pod_info_pack(const struct pod_info *p, struct buf *out);
 int pod_info_unpack(struct span bytes, struct arena *mem, struct pod_info *ret) MUST_CHECK;
 
@@ -46,9 +50,11 @@ struct info_requirement {
 	enum match_op op;
 	struct span *values;
 	size_t n_values;
+	bool is_field; /* of matchFields: key is metadata.name, not a label */
 };
 
-struct info_term { /* all requirements of a term must hold; terms are ORed */
+/* All requirements of a term must hold; a term without any matches nothing. Terms are ORed. */
+struct info_term {
 	struct info_requirement *requirements;
 	size_t n_requirements;
 };
@@ -67,7 +73,7 @@ struct template_info {
 	size_t n_requests;
 	struct info_pair *node_selector;
 	size_t n_node_selector;
-	struct info_term *affinity; /* required node affinity */
+	struct info_term *affinity; /* required node affinity; none: no requirement */
 	size_t n_affinity;
 	struct info_toleration *tolerations;
 	size_t n_tolerations;
