@@ -19,7 +19,7 @@
  * clock, JSON, sockets, the store.
  */
 #include "policies/intern.h"
-#include "policies/pod_set.h"
+#include "policies/job_shape.h"
 #include "policies/resource.h"
 #include <stdint.h>
 
@@ -31,7 +31,7 @@ struct shape; /* a canonical shape, shared by all jobs that have it */
 
 enum {
 	CLUSTER_VIEW_MAX_CLUSTERS = 4096,
-	CLUSTER_VIEW_MAX_NODES = 1 << 20, /* of one cluster */
+	CLUSTER_VIEW_MAX_NODES = 1 << 16, /* of one cluster */
 	CLUSTER_VIEW_MAX_LABELS = 256,	  /* of one node or cluster; more are refused */
 	CLUSTER_VIEW_MAX_TAINTS = 64,
 	CLUSTER_VIEW_MAX_KINDS = 4096,
@@ -72,7 +72,8 @@ struct node_spec {
 	size_t n_labels;
 	const struct taint *taints;
 	size_t n_taints;
-	const struct amount *allocatable; /* with `pods`; what is missing is zero */
+	const struct amount
+	    *allocatable; /* with `pods`, of which 4095 count; what is missing is zero */
 	size_t n_allocatable;
 	bool unschedulable, ready;
 };

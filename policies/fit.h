@@ -40,34 +40,47 @@ enum fit_reason {
 	FIT_REASON_MAX,
 };
 
-/* Why not. Amounts are over all pods of set `set`, or over the whole gang when set is
- * FIT_WHOLE_GANG (several sets compete). */
 #define FIT_WHOLE_GANG UINT32_MAX
+
+/* Why not. The numbers are about all pods of set `set` (and the sets that ask the same), or about
+ * the whole gang when it is FIT_WHOLE_GANG: several sets compete, or sums are compared. */
 struct fit_misfit {
 	enum fit_reason reason;
 	uint32_t set;
-	uint32_t resource;    /* INSUFFICIENT_FREE, TOO_SMALL by amount; RESOURCE_MAX: pods whole */
-	int64_t need;	      /* amount; pods where FRAGMENTED or resource is RESOURCE_MAX */
-	int64_t free;	      /* amount free on nodes that match */
-	int64_t total;	      /* amount allocatable on nodes that match */
-	int64_t largest;      /* most pods of the set (or gang) that could be placed now */
-	int64_t per_pod;      /* amount of `resource` one pod asks */
-	int64_t largest_node; /* most of `resource` free on one matching node */
-	uint32_t nodes_match; /* nodes whose labels match */
+	/* The resource that is short; where `in_pods`, the one that keeps most pods off a single
+	 * node; RESOURCE_MAX when none can be named. */
+	uint32_t resource;
+	/* need, free, total and largest count pods (or groups that need a domain each, where
+	 * `topology`), else amounts of `resource`. */
+	bool in_pods, topology;
+	int64_t need;
+	int64_t free;		/* on nodes that match */
+	int64_t total;		/* on nodes that match, if they were empty */
+	int64_t largest;	/* pods (or groups) that could be placed now */
+	int64_t per_pod;	/* amount of `resource` that one pod asks */
+	int64_t largest_node;	/* most of `resource` on one matching node: free, or all of it when
+				   TOO_SMALL */
+	uint32_t nodes_match;	/* nodes whose labels match */
 	uint32_t nodes_tainted; /* of those, with an untolerated taint */
-	uint32_t nodes_off;	/* of those, cordoned or not ready */
+	uint32_t nodes_off;	/* of the others, cordoned or not ready */
 	struct taint taint;	/* TAINTED: one of the taints, borrowed from the fleet */
 };
 
 struct fit_result {
 	bool fits;
-	const struct fit_slot *slots; /* borrowed until the next fit on this fleet; by set, node */
+	const struct fit_slot
+	    *slots; /* borrowed until the next fit on this fleet; in no promised order */
 	size_t n_slots;
 };
 
 /* The decision alone. False when the gang does not fit. */
 bool fit_gang(struct fleet *f, uint32_t cluster, const struct shape *shape, enum fit_mode mode,
 	      struct fit_result *ret);
+
+/* What every packing needs first: each kind of pod fits, the others aside. Cheap; true does not
+ * mean that the gang fits, unless it has one kind of pod and no exclusive topology, or `mode` is
+ * FIT_SUM. */
+bool fit_could(struct fleet *f, uint32_t cluster, const struct shape *shape, enum fit_mode mode);
 
 /* Why a gang that fit_gang() refused does not fit, with numbers. Looks at every node of the
  * cluster: for people, not for the hot path. */

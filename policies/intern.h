@@ -9,16 +9,21 @@
  * reference and never written to disk. Numbers depend on history: order by text, never by id.
  * Belongs to one thread. Knows nothing of what the strings mean.
  */
-#include "base/map.h"
+#include "base/compat.h"
 #include "base/span.h"
 #include <stdint.h>
 
+struct intern_entry;
+
 struct intern {
-	struct map ids;		    /* text -> id as a pointer */
-	struct intern_entry *names; /* by id */
-	uint32_t n_names, cap_names;
-	uint32_t free_head; /* recycled ids, linked through their entries */
-	size_t bytes;	    /* text held, for the memory budget */
+	struct intern_entry *entries; /* by id; 0 is never used */
+	uint32_t n_entries, cap_entries;
+	uint32_t free_head; /* recycled ids, chained through their entries */
+	uint32_t *slots;    /* id at the head of each chain, 0 none */
+	uint32_t n_slots;   /* a power of two */
+	uint32_t live;
+	uint64_t seed; /* so that an outsider cannot choose collisions */
+	size_t bytes;  /* text held, for the memory budget */
 };
 
 void intern_init(struct intern *in);

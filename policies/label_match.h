@@ -7,6 +7,7 @@
  * operators are those of metav1 (In, NotIn, Exists, DoesNotExist); NotIn and DoesNotExist hold
  * where the key is absent. Gt and Lt are for node affinity, and served by label_match_expr().
  */
+#include "base/arena.h"
 #include "policies/pod_set.h"
 
 struct label_selector {
@@ -21,5 +22,10 @@ const struct span *label_find(const struct label *labels, size_t n, struct span 
 /* One expression against a value; `value` NULL where the key is absent. */
 bool label_match_expr(const struct node_expr *e, const struct span *value);
 bool label_match(const struct label_selector *s, const struct label *labels, size_t n);
+
+/* Deep copies in `a`. */
+const struct span *label_values_dup(struct arena *a, const struct span *from, size_t n);
+const struct node_expr *label_exprs_dup(struct arena *a, const struct node_expr *from, size_t n);
+struct label_selector label_selector_dup(struct arena *a, const struct label_selector *from);
 
 #endif

@@ -1,21 +1,19 @@
 #ifndef POLICIES_POD_SET_H
 #define POLICIES_POD_SET_H
 /*
- * The shape of a job: what its pods ask for, without who asked.
+ * What the pods of one set ask of a node. All pods of a set are alike; they are counted, never
+ * iterated.
  *
- * A shape is a list of pod sets (master and worker, head and groups, replicated jobs). All pods
- * of a set are alike; they are counted, never iterated. Two jobs of one shape share all work of
- * placement, so a shape is canonical: pairs, terms and tolerations are sorted, zero requests
- * dropped, and every pod asks for one slot of `pods` without saying so.
- *
- * The structs here are views: their spans and arrays belong to the caller and are only read
- * during the call that takes them; fleet_shape_ref() keeps a canonical copy. Semantics are those of
- * the Kubernetes scheduler (NodeAffinity, TaintToleration, NodeResourcesFit). Not here: pod
- * affinity, host ports, volumes, preferred terms.
+ * The structs are views: their spans and arrays belong to the caller and are only read during the
+ * call that takes them. Semantics are those of the Kubernetes scheduler (NodeAffinity,
+ * TaintToleration, NodeResourcesFit). Not here: pod affinity, host ports, volumes, preferred terms.
  */
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/compat.h"
 #include "base/err.h"
 #include "base/span.h"
+#include "policies/toleration.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,31 +42,8 @@ enum node_op {
 enum node_op node_op_from_string(struct span s);
 const char *node_op_to_string(enum node_op op);
 
-enum taint_effect {
-	TAINT_ANY_EFFECT, /* in a toleration only: all effects */
-	TAINT_NO_SCHEDULE,
-	TAINT_PREFER_NO_SCHEDULE, /* never keeps a pod away */
-	TAINT_NO_EXECUTE,
-	TAINT_EFFECT_MAX,
-	TAINT_EFFECT_INVALID = -22,
-};
-enum taint_effect taint_effect_from_string(struct span s); /* "" is TAINT_ANY_EFFECT */
-const char *taint_effect_to_string(enum taint_effect e);
-
 struct label {
 	struct span key, value;
-};
-
-struct taint {
-	struct span key, value;
-	enum taint_effect effect;
-};
-
-struct toleration {
-	struct span key; /* empty with `exists`: tolerates every taint */
-	struct span value;
-	bool exists; /* operator Exists; otherwise Equal */
-	enum taint_effect effect;
 };
 
 struct node_expr {
@@ -107,38 +82,13 @@ struct pod_set {
 	size_t n_tolerations;
 };
 
-struct job_shape {
-	const struct pod_set *sets;
-	size_t n_sets;
-	/* alpha.jobset.sigs.k8s.io/exclusive-topology: a node label; each group of each set gets
-	 * a domain that holds no other exclusive group. Absent: none. */
-	struct span exclusive_topology;
-};
+/* A canonical deep copy in `a`: requests of one resource summed (cut at RESOURCE_AMOUNT_MAX + 1,
+ * which no node has), zeros dropped, one slot of `pods` added; requests, pairs, expressions, terms,
+ * values and tolerations sorted and made unique, where their order means nothing. */
+struct pod_set pod_set_canonical(struct arena *a, const struct pod_set *s);
 
-/* Checks limits and signs. ERR_INVALID with the field path (podSets[1].count) and both numbers. */
-int job_shape_check(const struct job_shape *shape, struct err *reterr) MUST_CHECK;
-
-/* A canonical deep copy in one allocation (free() it): requests of one resource summed, zeros
- * dropped, pairs, terms, values and tolerations sorted and made unique. Set order is kept: it is
- * what users see. The shape must have passed job_shape_check(). */
-struct job_shape *job_shape_dup(const struct job_shape *shape);
-
-/* Of canonical copies. Equal shapes have equal hashes in every process. */
-uint64_t job_shape_hash(const struct job_shape *shape);
-bool job_shape_eq(const struct job_shape *a, const struct job_shape *b);
-
-/* Whether two sets ask the same of a node; name, count and groups aside. Of canonical copies. */
-bool pod_set_same_pods(const struct pod_set *a, const struct pod_set *b);
-uint64_t pod_set_hash_pods(const struct pod_set *s);
-
-/* Pods over all sets. */
-int64_t job_shape_pods(const struct job_shape *shape);
-
-/* Kubernetes v1.Toleration.ToleratesTaint. */
-bool toleration_tolerates(const struct toleration *t, const struct taint *taint);
-/* The first NoSchedule or NoExecute taint that no toleration covers, NULL when none is left. */
-const struct taint *toleration_first_untolerated(const struct taint *taints, size_t n_taints,
-						 const struct toleration *tolerations,
-						 size_t n_tolerations);
+/* Appends bytes that are equal exactly when two canonical sets ask the same of a node; name, count
+ * and groups are left out. */
+void pod_set_key(const struct pod_set *s, struct buf *out);
 
 #endif

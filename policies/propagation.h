@@ -15,7 +15,7 @@
  * live until that policy is put again or removed. One claimed object keeps its policy: stickiness
  * is core's business, not this one's.
  */
-#include "policies/label_match.h"
+#include "policies/placement_spec.h"
 
 struct resource_selector {
 	struct span api_version, kind;
@@ -23,40 +23,6 @@ struct resource_selector {
 	struct span name; /* absent: all of the kind */
 	bool has_labels;  /* ignored when a name is set */
 	struct label_selector labels;
-};
-
-/* clusterAffinity, or one of the ordered clusterAffinities. Empty selects every cluster. */
-struct cluster_affinity {
-	struct span name; /* affinityName; absent in a single clusterAffinity */
-	const struct span *cluster_names;
-	size_t n_cluster_names;
-	const struct span *exclude;
-	size_t n_exclude;
-	bool has_labels;
-	struct label_selector labels;
-	const struct node_expr *fields; /* keys provider, region, zone; In, NotIn */
-	size_t n_fields;
-};
-
-enum replica_scheduling { REPLICA_DUPLICATED, REPLICA_DIVIDED };
-
-struct spread_constraint { /* accepted and kept; one cluster satisfies or ignores them all */
-	struct span field, label;
-	int64_t min_groups, max_groups;
-};
-
-struct placement_spec {
-	/* One entry without a name for clusterAffinity, several for clusterAffinities, none for
-	 * every cluster. The first group in which some cluster fits wins. */
-	const struct cluster_affinity *affinities;
-	size_t n_affinities;
-	const struct toleration *tolerations; /* clusterTolerations */
-	size_t n_tolerations;
-	const struct spread_constraint *spread;
-	size_t n_spread;
-	enum replica_scheduling replica_scheduling;
-	bool gang;	  /* customSchedulingType: Gang; jobs are gangs in any case */
-	bool sum_of_free; /* this policy asks for totals instead of node by node (V26) */
 };
 
 struct propagation_policy {
@@ -76,9 +42,6 @@ struct propagation_policy {
 
 enum {
 	PROPAGATION_MAX_SELECTORS = 1024,
-	PROPAGATION_MAX_AFFINITIES = 64, /* ordered groups of one policy */
-	PROPAGATION_MAX_NAMES = 4096,
-	PROPAGATION_MAX_NAME_LEN = 32, /* affinityName, as Karmada limits it */
 };
 
 struct propagation_index;

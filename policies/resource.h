@@ -18,9 +18,9 @@ enum {
 	RESOURCE_MAX = 64,	/* one bit each in a mask; state vectors grow with it */
 	RESOURCE_NAME_MAX = 317 /* prefix 253, slash, name 63: Kubernetes qualified names */
 };
-/* No node and no pod counts for more than this of anything (1 PiB): sums over the pods of a node
- * then stay inside int64. Larger amounts are cut to it, on the way in and out alike. */
-#define RESOURCE_AMOUNT_MAX ((int64_t)1 << 50)
+/* No node and no pod counts for more than this of anything (64 TiB): sums over the nodes of a
+ * cluster then stay inside int64. Larger amounts are cut to it, on the way in and out alike. */
+#define RESOURCE_AMOUNT_MAX ((int64_t)1 << 46)
 
 struct resource_table {
 	char *names[RESOURCE_MAX];

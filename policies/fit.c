@@ -1,0 +1,130 @@
+#include "policies/fit.h"
+
+#include "policies/fit_scratch.h"
+#include "policies/fit_sets.h"
+#include "policies/fit_topology.h"
+#include "policies/holes.h"
+#include "policies/node_state.h"
+#include "policies/row.h"
+
+static int cmp_choice(const void *a, const void *b)
+{
+	const struct fit_choice *x = a, *y = b;
+	if (x->fill != y->fill)
+		return x->fill < y->fill ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Few as a rule, so a plain insertion sort; qsort where they are many. */
+static void sort_choices(struct fit_choice *c, size_t n)
+{
+	if (n > 24) {
+		qsort(c, n, sizeof(*c), cmp_choice);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct fit_choice x = c[i];
+		size_t at = i;
+		for (; at > 0 && cmp_choice(&c[at - 1], &x) > 0; at--)
+			c[at] = c[at - 1];
+		c[at] = x;
+	}
+}
+
+/* Fills nodes of one group with `pods` each until `need` is met; returns what is still needed. */
+static int64_t fill_group(struct fleet *f, const struct cluster *k, const struct node_group *g,
+			  const struct shape *shape, uint32_t pods, int64_t need)
+{
+	struct fit_scratch *s = f->scratch;
+	bool one_set = shape->spec.n_sets == 1;
+
+	for (uint32_t i = g->head; i != NODE_NONE && need > 0; i = k->nodes[i].next) {
+		uint32_t n = need < pods ? (uint32_t)need : pods;
+		if (one_set)
+			vec_push(&s->slots, (struct fit_slot){i, 0, n});
+		else
+			fit_scratch_give(s, shape, 0, i, n);
+		need -= n;
+	}
+	return need;
+}
+
+/*
+ * One kind of pod. Holes on levels below the last one are all filled up, in any order; only those
+ * on the last level are sorted. Exact: it fits when the sum of what fits on each node is enough.
+ */
+static bool pack_one_part(struct fleet *f, uint32_t cluster, const struct shape *shape)
+{
+	struct fit_scratch *s = f->scratch;
+	const struct cluster *k = &f->clusters[cluster];
+	const struct shape_part *p = &shape->parts[0];
+	uint32_t tmp[LEVELS];
+	int64_t below, need = p->count;
+	uint32_t last = holes_level(holes_of(f, cluster, p->row, tmp), need, &below);
+
+	if (last == LEVELS)
+		return false;
+	vec_clear(&s->choices);
+	for (uint32_t g = 0; g < k->n_groups; g++) {
+		uint32_t fill = node_state_fill(f, k->groups[g].state, p->row);
+		if (fill_pods(fill) == 0 || fill_level(fill) > last)
+			continue;
+		if (fill_level(fill) < last)
+			need = fill_group(f, k, &k->groups[g], shape, fill_pods(fill), need);
+		else
+			vec_push(&s->choices, (struct fit_choice){fill, g});
+	}
+	sort_choices(s->choices.items, s->choices.len);
+	for (size_t i = 0; i < s->choices.len && need > 0; i++)
+		need = fill_group(f, k, &k->groups[s->choices.items[i].index], shape,
+				  fill_pods(s->choices.items[i].fill), need);
+	return need == 0;
+}
+
+bool fit_could(struct fleet *f, uint32_t cluster, const struct shape *shape, enum fit_mode mode)
+{
+	const struct cluster *k = &f->clusters[cluster];
+	uint32_t tmp[LEVELS];
+
+	if (mode == FIT_SUM) {
+		for (uint32_t i = 0; i < shape->n_need; i++) {
+			uint32_t r = shape->need[i].resource;
+			if (shape->need[i].value > k->free_sum[r] - k->unplaced_sum[r])
+				return false;
+		}
+		return true;
+	}
+	for (uint32_t p = 0; p < shape->n_parts; p++)
+		if (shape->parts[p].count >
+		    holes_sum(holes_of(f, cluster, shape->parts[p].row, tmp)))
+			return false;
+	return true;
+}
+
+static bool pack(struct fleet *f, uint32_t cluster, const struct shape *shape, enum fit_mode mode)
+{
+	if (mode == FIT_SUM) {
+		if (!fit_sets_pack(f, cluster, shape))
+			fit_sets_pack_some(f, cluster, shape);
+		return true;
+	}
+	if (shape->exclusive)
+		return fit_topology_pack(f, cluster, shape);
+	if (shape->n_parts == 1)
+		return pack_one_part(f, cluster, shape);
+	return fit_sets_pack(f, cluster, shape);
+}
+
+bool fit_gang(struct fleet *f, uint32_t cluster, const struct shape *shape, enum fit_mode mode,
+	      struct fit_result *ret)
+{
+	struct fit_scratch *s = fit_scratch_of(f);
+
+	*ret = (struct fit_result){0};
+	fit_scratch_begin(s, shape);
+	if (shape->n_parts > 0 &&
+	    (!fit_could(f, cluster, shape, mode) || !pack(f, cluster, shape, mode)))
+		return false;
+	*ret = (struct fit_result){true, s->slots.items, s->slots.len};
+	return true;
+}

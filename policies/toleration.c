@@ -1,0 +1,49 @@
+#include "policies/toleration.h"
+
+static const char *const effect_names[TAINT_EFFECT_MAX] = {
+    [TAINT_ANY_EFFECT] = "",
+    [TAINT_NO_SCHEDULE] = "NoSchedule",
+    [TAINT_PREFER_NO_SCHEDULE] = "PreferNoSchedule",
+    [TAINT_NO_EXECUTE] = "NoExecute",
+};
+
+enum taint_effect taint_effect_from_string(struct span s)
+{
+	for (int i = 0; i < TAINT_EFFECT_MAX; i++)
+		if (span_is(s, effect_names[i]))
+			return (enum taint_effect)i;
+	return TAINT_EFFECT_INVALID;
+}
+
+const char *taint_effect_to_string(enum taint_effect e)
+{
+	return e >= 0 && e < TAINT_EFFECT_MAX ? effect_names[e] : "";
+}
+
+bool toleration_tolerates(const struct toleration *t, const struct taint *taint)
+{
+	if (t->effect != TAINT_ANY_EFFECT && t->effect != taint->effect)
+		return false;
+	/* An empty key means every key, and is valid with Exists only. */
+	if (t->key.len == 0)
+		return t->exists;
+	if (!span_eq(t->key, taint->key))
+		return false;
+	return t->exists || span_eq(t->value, taint->value);
+}
+
+const struct taint *toleration_first_untolerated(const struct taint *taints, size_t n_taints,
+						 const struct toleration *tolerations,
+						 size_t n_tolerations)
+{
+	for (size_t i = 0; i < n_taints; i++) {
+		const struct taint *taint = &taints[i];
+		bool ok = taint->effect != TAINT_NO_SCHEDULE && taint->effect != TAINT_NO_EXECUTE;
+
+		for (size_t j = 0; j < n_tolerations && !ok; j++)
+			ok = toleration_tolerates(&tolerations[j], taint);
+		if (!ok)
+			return taint;
+	}
+	return NULL;
+}

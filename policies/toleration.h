@@ -1,0 +1,42 @@
+#ifndef POLICIES_TOLERATION_H
+#define POLICIES_TOLERATION_H
+/*
+ * Taints of nodes and clusters, and which of them are tolerated: Kubernetes' rules.
+ *
+ * NoSchedule and NoExecute keep a gang away, PreferNoSchedule never does. Views only.
+ */
+#include "base/compat.h"
+#include "base/span.h"
+#include <stdbool.h>
+
+enum taint_effect {
+	TAINT_ANY_EFFECT, /* in a toleration only: all effects */
+	TAINT_NO_SCHEDULE,
+	TAINT_PREFER_NO_SCHEDULE, /* never keeps a pod away */
+	TAINT_NO_EXECUTE,
+	TAINT_EFFECT_MAX,
+	TAINT_EFFECT_INVALID = -22,
+};
+enum taint_effect taint_effect_from_string(struct span s); /* "" is TAINT_ANY_EFFECT */
+const char *taint_effect_to_string(enum taint_effect e);
+
+struct taint {
+	struct span key, value;
+	enum taint_effect effect;
+};
+
+struct toleration {
+	struct span key; /* empty with `exists`: tolerates every taint */
+	struct span value;
+	bool exists; /* operator Exists; otherwise Equal */
+	enum taint_effect effect;
+};
+
+/* Kubernetes v1.Toleration.ToleratesTaint. */
+bool toleration_tolerates(const struct toleration *t, const struct taint *taint);
+/* The first NoSchedule or NoExecute taint that no toleration covers, NULL when none is left. */
+const struct taint *toleration_first_untolerated(const struct taint *taints, size_t n_taints,
+						 const struct toleration *tolerations,
+						 size_t n_tolerations);
+
+#endif
