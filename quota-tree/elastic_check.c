@@ -250,11 +250,11 @@ static bool check_list(struct check *c, uint32_t n, const char *part,
 		if (map_has(resources, q->resource))
 			continue;
 		map_put(resources, q->resource, resources);
-		/* One place is kept for the count of jobs. */
-		if (resources->len == QUOTA_MAX_RESOURCES)
+		if (resources->len == QUOTA_MAX_RESOURCES + 1)
 			add(c, false, n, part, q->resource,
-			    "%zu resources in the whole tree are more than the limit of %d",
-			    resources->len, QUOTA_MAX_RESOURCES - 1);
+			    "%zu resources in the whole tree, jobs counted, are more than the "
+			    "limit of %d",
+			    resources->len, QUOTA_MAX_RESOURCES);
 	}
 	return true;
 }

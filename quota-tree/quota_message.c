@@ -19,8 +19,8 @@ static PRINTF_LIKE(2, 3) void put(struct text *t, const char *fmt, ...)
 	va_end(ap);
 	if (n > 0)
 		t->len += (size_t)n;
-	if (t->max > 0 && t->len >= t->max)
-		t->len = t->max - 1;
+	if (t->len >= t->max)
+		t->len = t->max > 0 ? t->max - 1 : 0;
 }
 
 static struct text text_on(char *out, size_t max)

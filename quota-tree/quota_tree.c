@@ -195,6 +195,7 @@ void quota_tree_get(const struct quota_tree *t, uint32_t node, uint32_t resource
 	*ret = (struct quota_state){
 	    .stated = cold->stated,
 	    .nominal = cold->nominal,
+	    .nominal_oversold = quota_node_scale(t, cold->nominal),
 	    .max = cold->max,
 	    .max_oversold = quota_node_scale(t, cold->max),
 	    .firm = cold->firm,

@@ -30,11 +30,13 @@ struct quota_verdict quota_node_judge(const struct quota_tree *t, uint32_t from,
 	    .used = c->used,
 	    .counted = num_add_sat(c->usage, cold->reserved),
 	};
+	int64_t first = arrives_when_empty(t, from, node, resource, asked);
+	v.never = (by_firm && asked > cold->firm_limit) ||
+		  ((!by_firm || t->max_binds_all) && first > 0 && first > c->limit);
 	struct quota_verdict firm = v;
 	firm.request = asked;
 	firm.limit = cold->firm_limit;
 	firm.used = firm.counted = cold->nonpreemptible_used;
-	firm.never = by_firm && asked > cold->firm_limit;
 
 	if (asked > INT64_MAX - c->used) {
 		v.reason = QUOTA_OVERFLOW;
@@ -50,8 +52,6 @@ struct quota_verdict quota_node_judge(const struct quota_tree *t, uint32_t from,
 		return firm;
 	if (arrives > 0 && arrives > c->limit - c->usage)
 		v.reason = QUOTA_OVER_MAX;
-	int64_t first = arrives_when_empty(t, from, node, resource, asked);
-	v.never = first > 0 && first > c->limit;
 	return v;
 }
 
