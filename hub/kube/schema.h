@@ -4,8 +4,8 @@
  * Structural schemas as static tables, and the one pass that applies them to a tree: nulls that
  * mean nothing dropped, unknown fields pruned, defaults filled in, everything else checked.
  *
- * The tables are generated at build time from hub/kinds/*.yaml, are read-only and shared by all
- * threads. A node says what a value must be; a named node is one OpenAPI definition, used by
+ * The tables are generated at build time from the YAML files in hub/kinds, are read-only and shared
+ * by all threads. A node says what a value must be; a named node is one OpenAPI definition, used by
  * reference wherever it occurs, so recursion is fine. The same tables feed openapi_v2.c and
  * openapi_v3.c.
  *
