@@ -6,6 +6,7 @@
  */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "kube/kind.h"
 #include "kube/pod_info.h"
 
 #define JOB_MAX_POD_SETS 64

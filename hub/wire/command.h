@@ -40,6 +40,7 @@ struct command {
 	uint64_t expected_revision; /* UPDATE, DELETE: must be the object's; CREATE: ignored */
 	struct object_draft draft;  /* CREATE, UPDATE: owned */
 	enum command_propagation propagation; /* DELETE and deleting UPDATE */
+	bool admitted;	/* the core's own: its additions are in the draft */
 	bool dry_run;	/* everything but the commit; warnings name the consequences */
 	char *user;	/* owned; who asks */
 	char *query;	/* owned; COMMAND_QUERY: path below /apis/muster.dev/v1alpha1, see query.h */

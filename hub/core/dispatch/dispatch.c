@@ -47,7 +47,7 @@ static void on_decided(struct dispatch_plan *p, const struct dispatch_event *e)
 	if (p->next.step != DISPATCH_IDLE)
 		return;
 	p->next = (struct dispatch_state){
-		.step = DISPATCH_DECIDED, .member = e->member, .epoch = p->next.epoch + 1};
+	    .step = DISPATCH_DECIDED, .member = e->member, .epoch = p->next.epoch + 1};
 	order(p, DISPATCH_ORDER_PREPARE);
 	p->durable = true;
 }
@@ -387,8 +387,8 @@ bool dispatch_may_have_copy(const struct dispatch_state *s)
 const char *dispatch_step_name(enum dispatch_step step)
 {
 	static const char *const names[DISPATCH_STEP_MAX] = {
-		"Idle",	   "Decided",  "Creating",    "Suspended",
-		"Started", "Finished", "Withdrawing", "Conflict",
+	    "Idle",    "Decided",  "Creating",	  "Suspended",
+	    "Started", "Finished", "Withdrawing", "Conflict",
 	};
 	return step >= DISPATCH_IDLE && step < DISPATCH_STEP_MAX ? names[step] : "Unknown";
 }

@@ -28,24 +28,24 @@
 #define DISPATCH_UID_MAX 64 /* a uid's text on a member, NUL included */
 
 enum dispatch_step {
-	DISPATCH_IDLE = 0,	/* no placement: the job may be placed anywhere */
-	DISPATCH_DECIDED = 1,	/* durable decision; the way is prepared (namespace, dependencies) */
-	DISPATCH_CREATING = 2,	/* a create may be under way, or have landed */
+	DISPATCH_IDLE = 0,     /* no placement: the job may be placed anywhere */
+	DISPATCH_DECIDED = 1,  /* durable decision; the way is prepared (namespace, dependencies) */
+	DISPATCH_CREATING = 2, /* a create may be under way, or have landed */
 	DISPATCH_SUSPENDED = 3, /* the copy exists, its uid is known; not yet started */
 	DISPATCH_STARTED = 4,	/* unsuspended (or about to be: the start is repeated until seen) */
 	DISPATCH_FINISHED = 5,	/* terminal status recorded; the copy stays for its readers */
 	DISPATCH_WITHDRAWING = 6, /* a stored intent: delete the copy, prove absence */
-	DISPATCH_CONFLICT = 7,	/* a foreign object holds the name on the member */
+	DISPATCH_CONFLICT = 7,	  /* a foreign object holds the name on the member */
 	DISPATCH_STEP_MAX,
 };
 
 struct dispatch_state {
 	enum dispatch_step step;
 	uint32_t member;
-	uint64_t epoch; /* grows with every decision for this job */
+	uint64_t epoch;		    /* grows with every decision for this job */
 	char uid[DISPATCH_UID_MAX]; /* of the copy; "" until known */
-	bool start_seen; /* STARTED: the member confirmed it */
-	bool copy_gone;	 /* WITHDRAWING: read as absent; pods may remain */
+	bool start_seen;	    /* STARTED: the member confirmed it */
+	bool copy_gone;		    /* WITHDRAWING: read as absent; pods may remain */
 	/* not durable */
 	bool in_flight;	   /* an order waits for its outcome */
 	bool reading;	   /* that order is a read */
@@ -54,26 +54,26 @@ struct dispatch_state {
 };
 
 enum dispatch_event_kind {
-	EVENT_DECIDED,	      /* placement chose `member`; the epoch becomes old + 1 */
-	EVENT_DURABLE,	      /* the state that was to be durable is committed */
-	EVENT_PREPARED,	      /* namespace and dependencies are in place */
-	EVENT_CREATED,	      /* create answered: exists, ours, this epoch; `uid` */
-	EVENT_REFUSED,	      /* the order in flight was answered with a refusal */
-	EVENT_READ_OURS,      /* a read or the stream shows our copy of this epoch */
-	EVENT_READ_STALE,     /* shows a copy with our job's uid but another epoch or uid */
-	EVENT_READ_FOREIGN,   /* a read shows an object that is not ours under the name */
-	EVENT_READ_ABSENT,    /* a read (not a list cache) answered 404 */
-	EVENT_STARTED,	      /* the unsuspend was answered 2xx */
-	EVENT_DELETE_ANSWERED,/* the delete was answered 2xx (accepted), not yet seen gone */
-	EVENT_GONE,	      /* the stream shows the copy deleted */
-	EVENT_PODS_GONE,      /* no pod of the job is left on the member */
-	EVENT_UNKNOWN,	      /* the order in flight has an unknown outcome */
-	EVENT_NOT_SENT,	      /* the order in flight was certainly not sent */
-	EVENT_FINISHED,	      /* the copy's status is terminal */
-	EVENT_WITHDRAW,	      /* delete, suspend by the user, failover, eviction */
-	EVENT_MEMBER_DEAD,    /* the operator declared it: absence is granted */
-	EVENT_TIMER,	      /* retry_at has come */
-	EVENT_RESTARTED,      /* the process started again; in-flight orders are lost */
+	EVENT_DECIDED,	       /* placement chose `member`; the epoch becomes old + 1 */
+	EVENT_DURABLE,	       /* the state that was to be durable is committed */
+	EVENT_PREPARED,	       /* namespace and dependencies are in place */
+	EVENT_CREATED,	       /* create answered: exists, ours, this epoch; `uid` */
+	EVENT_REFUSED,	       /* the order in flight was answered with a refusal */
+	EVENT_READ_OURS,       /* a read or the stream shows our copy of this epoch */
+	EVENT_READ_STALE,      /* shows a copy with our job's uid but another epoch or uid */
+	EVENT_READ_FOREIGN,    /* a read shows an object that is not ours under the name */
+	EVENT_READ_ABSENT,     /* a read (not a list cache) answered 404 */
+	EVENT_STARTED,	       /* the unsuspend was answered 2xx */
+	EVENT_DELETE_ANSWERED, /* the delete was answered 2xx (accepted), not yet seen gone */
+	EVENT_GONE,	       /* the stream shows the copy deleted */
+	EVENT_PODS_GONE,       /* no pod of the job is left on the member */
+	EVENT_UNKNOWN,	       /* the order in flight has an unknown outcome */
+	EVENT_NOT_SENT,	       /* the order in flight was certainly not sent */
+	EVENT_FINISHED,	       /* the copy's status is terminal */
+	EVENT_WITHDRAW,	       /* delete, suspend by the user, failover, eviction */
+	EVENT_MEMBER_DEAD,     /* the operator declared it: absence is granted */
+	EVENT_TIMER,	       /* retry_at has come */
+	EVENT_RESTARTED,       /* the process started again; in-flight orders are lost */
 	EVENT_KIND_MAX,
 };
 
@@ -99,8 +99,8 @@ struct dispatch_plan {
 	struct dispatch_state next;
 	enum dispatch_order order;
 	char uid[DISPATCH_UID_MAX]; /* START, DELETE: whose */
-	bool durable; /* commit `next` before sending `order` */
-	bool freed;   /* quota and capacity may be given back (again: giving back is idempotent) */
+	bool durable;		    /* commit `next` before sending `order` */
+	bool freed; /* quota and capacity may be given back (again: giving back is idempotent) */
 };
 
 /* What to do about an event. An event that says nothing new gives the state back, no order.

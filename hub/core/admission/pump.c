@@ -1,0 +1,223 @@
+#include "core/admission/pump.h"
+
+#include "core/admission/settle.h"
+#include "core/job.h"
+
+/* ---- jobs outside any queue: one heap per ask ---- */
+
+/* Higher priority first, then the older, then the smaller name. */
+static bool before(const struct job *a, const struct job *b)
+{
+	if (a->priority != b->priority)
+		return a->priority > b->priority;
+	if (a->first_attempt != b->first_attempt)
+		return a->first_attempt < b->first_attempt;
+	return strcmp(a->elastic_name, b->elastic_name) < 0;
+}
+
+static void heap_set(struct waiting_jobs *w, size_t at, struct job *j)
+{
+	w->heap.items[at] = j;
+	j->heap_at = at + 1;
+}
+
+static void sift_up(struct waiting_jobs *w, size_t at)
+{
+	struct job *j = w->heap.items[at];
+	while (at > 0 && before(j, w->heap.items[(at - 1) / 2])) {
+		heap_set(w, at, w->heap.items[(at - 1) / 2]);
+		at = (at - 1) / 2;
+	}
+	heap_set(w, at, j);
+}
+
+static void sift_down(struct waiting_jobs *w, size_t at)
+{
+	struct job *j = w->heap.items[at];
+	for (;;) {
+		size_t child = at * 2 + 1;
+		if (child >= w->heap.len)
+			break;
+		if (child + 1 < w->heap.len &&
+		    before(w->heap.items[child + 1], w->heap.items[child]))
+			child++;
+		if (!before(w->heap.items[child], j))
+			break;
+		heap_set(w, at, w->heap.items[child]);
+		at = child;
+	}
+	heap_set(w, at, j);
+}
+
+static struct waiting_jobs *waiting_of(struct core *c, const struct ask *ask)
+{
+	uint32_t id = ask_id(ask);
+	while (c->asks.len <= id)
+		vec_push(&c->asks, (struct waiting_jobs){0});
+	return &c->asks.items[id];
+}
+
+static void make_ready(struct core *c, const struct ask *ask)
+{
+	struct waiting_jobs *w = waiting_of(c, ask);
+	if (w->ready || w->heap.len == 0)
+		return;
+	w->ready = true;
+	vec_push(&c->ready_asks, ask_id(ask));
+}
+
+void pump_add(struct core *c, struct job *j)
+{
+	struct waiting_jobs *w = waiting_of(c, j->ask);
+
+	if (j->heap_at)
+		return;
+	vec_push(&w->heap, j);
+	sift_up(w, w->heap.len - 1);
+	/* A newcomer behind others of its ask that wait for room waits with them. */
+	if (!waiting_is_parked(c->waiting, j->ask))
+		make_ready(c, j->ask);
+}
+
+void pump_remove(struct core *c, struct job *j)
+{
+	if (!j->heap_at || !j->ask)
+		return;
+	struct waiting_jobs *w = waiting_of(c, j->ask);
+	size_t at = j->heap_at - 1;
+	struct job *last = w->heap.items[--w->heap.len];
+
+	j->heap_at = 0;
+	if (last != j) {
+		heap_set(w, at, last);
+		sift_up(w, at);
+		sift_down(w, last->heap_at - 1);
+	}
+}
+
+/* The best job over all asks that may be tried, NULL when there is none. */
+static struct job *best_ready(struct core *c)
+{
+	struct job *best = NULL;
+
+	for (size_t i = 0; i < c->ready_asks.len;) {
+		struct waiting_jobs *w = &c->asks.items[c->ready_asks.items[i]];
+		if (!w->ready || w->heap.len == 0) {
+			w->ready = false;
+			c->ready_asks.items[i] = c->ready_asks.items[--c->ready_asks.len];
+			continue;
+		}
+		if (!best || before(w->heap.items[0], best))
+			best = w->heap.items[0];
+		i++;
+	}
+	return best;
+}
+
+/* ---- why not ---- */
+
+#define MAX_VERDICTS	 256
+#define EXPLAIN_INTERVAL USEC_PER_SEC
+
+/* Tells a waiting job's top reason when it is a new one, at most once a second per ask. */
+static void tell_why(struct core *c, struct job *j)
+{
+	struct waiting_jobs *w = waiting_of(c, j->ask);
+	struct verdict verdicts[MAX_VERDICTS];
+	char summary[512];
+
+	if (w->explained_at && c->now - w->explained_at < EXPLAIN_INTERVAL && j->top_reason)
+		return;
+	w->explained_at = c->now;
+	size_t n = placement_explain(c->placer, j->ask, NULL, 0, c->now, verdicts, MAX_VERDICTS);
+	n = n < MAX_VERDICTS ? n : MAX_VERDICTS;
+	size_t top = verdict_top(verdicts, n);
+	const char *reason = n == 0 ? "NoClusters"
+			     : placement_never_fits(verdicts, n)
+				 ? "NeverFits"
+				 : verdict_reason(verdicts[top].code);
+	if (n)
+		verdict_summary(c->fleet, verdicts, n, summary, sizeof(summary));
+	else
+		(void)snprintf(summary, sizeof(summary), "No cluster has joined the fleet yet.");
+	if (j->top_reason && strcmp(j->top_reason, reason) == 0)
+		return;
+	free(j->top_reason);
+	j->top_reason = xstrdup(reason);
+	j->binding_dirty = true;
+	job_event_add(c, j, "Warning", "ScheduleBindingFailed", "%s", summary);
+}
+
+static bool try_place(struct core *c, struct job *j)
+{
+	struct placement_decision d;
+
+	if (placement_decide(c->placer, j->ask, j->excluded, j->n_excluded, c->now, &d)) {
+		settle_place(c, j, &d);
+		return j->holds;
+	}
+	/* A parked ask is kept alive until it is woken: waiting.h holds no reference. */
+	struct waiting_jobs *w = waiting_of(c, j->ask);
+	if (!w->parked)
+		w->parked = ask_dup_ref(j->ask);
+	waiting_park(c->waiting, j->ask);
+	tell_why(c, j);
+	return false;
+}
+
+/* ---- the run ---- */
+
+static void wake(struct core *c)
+{
+	struct ask *a;
+
+	while ((a = waiting_next(c->waiting))) {
+		make_ready(c, a);
+		if (c->quota.queues)
+			elastic_queue_wake_shape(c->quota.queues, ask_id(a));
+		struct ask *parked = waiting_of(c, a)->parked;
+		waiting_of(c, a)->parked = NULL;
+		placer_ask_unref(c->placer, parked);
+	}
+}
+
+static bool run_queues(struct core *c)
+{
+	struct elastic_unit *u;
+
+	if (!c->quota.queues)
+		return false;
+	elastic_queue_rewind(c->quota.queues);
+	while ((u = elastic_queue_next(c->quota.queues))) {
+		struct job *j = elastic_unit_owner(u);
+		if (c->pump_budget == 0)
+			return true;
+		c->pump_budget--;
+		if (!try_place(c, j))
+			elastic_queue_park(c->quota.queues, u);
+	}
+	return false;
+}
+
+static bool run_unqueued(struct core *c)
+{
+	struct job *j;
+
+	while ((j = best_ready(c))) {
+		if (c->pump_budget == 0)
+			return true;
+		c->pump_budget--;
+		if (!try_place(c, j))
+			waiting_of(c, j->ask)->ready = false;
+	}
+	return false;
+}
+
+bool pump_run(struct core *c)
+{
+	/* Each admission writes about five rows: decide no more than a few batches can carry. */
+	c->pump_budget = 64;
+	wake(c);
+	bool more = run_queues(c);
+	return run_unqueued(c) || more;
+}

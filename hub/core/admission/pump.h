@@ -1,0 +1,21 @@
+#ifndef CORE_ADMISSION_PUMP_H
+#define CORE_ADMISSION_PUMP_H
+/*
+ * Admission: who goes next, from the quota tree's queues and from the jobs that need no queue,
+ * each with the cluster that placement finds for the whole gang.
+ *
+ * Cost follows what changed: a queue offers only what quota allows, a job whose ask found no
+ * cluster is parked with its ask, and woken by policies/waiting.h when something that it lacked
+ * came free. Quota and capacity are taken in the same commit.
+ */
+#include "core/state.h"
+
+/* Files a job that waits outside any queue; removes it. Removing one that is not there is fine. */
+void pump_add(struct core *c, struct job *j);
+void pump_remove(struct core *c, struct job *j);
+
+/* Admits while something can start and the batch has room. True when it stopped for lack of room.
+ */
+bool pump_run(struct core *c);
+
+#endif

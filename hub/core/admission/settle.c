@@ -1,0 +1,270 @@
+#include "core/admission/settle.h"
+
+#include "core/admission/pump.h"
+#include "core/binding.h"
+#include "core/capacity.h"
+#include "core/dispatch/courier.h"
+#include "core/job.h"
+#include "core/member.h"
+#include "core/quota.h"
+#include "core/retention.h"
+#include "quota-tree/quota_message.h"
+
+static void hold(struct core *c, struct job *j, enum job_hold why, const char *detail)
+{
+	static const char *const reasons[HOLD_MAX] = {
+	    [HOLD_SUSPENDED] = "Suspended",	   [HOLD_NO_POLICY] = "NoPolicy",
+	    [HOLD_NO_QUOTA] = "NoElasticQuota",	   [HOLD_NO_QUEUE] = "QueueNotFound",
+	    [HOLD_POLICY_SUSPENDED] = "Suspended",
+	};
+	bool news = j->hold != why || !j->hold_detail || strcmp(j->hold_detail, detail) != 0;
+
+	j->hold = why;
+	if (!news)
+		return;
+	free(j->hold_detail);
+	j->hold_detail = xstrdup(detail);
+	free(j->top_reason);
+	j->top_reason = xstrdup(reasons[why]);
+	j->binding_dirty = j->unit_dirty = true;
+	if (why == HOLD_NO_QUOTA || why == HOLD_NO_QUEUE)
+		job_event_add(c, j, "Warning", "ScheduleBindingFailed", "%s", detail);
+	core_job_dirty(c, j);
+}
+
+static const struct label *job_labels(const struct job *j, struct arena *mem)
+{
+	struct label *out = arena_array(mem, struct label, j->digest.n_labels);
+	for (size_t i = 0; i < j->digest.n_labels; i++)
+		out[i] = (struct label){j->digest.labels[i].key, j->digest.labels[i].value};
+	return out;
+}
+
+/* A claimed job keeps its policy while that exists (Karmada; federation.md 2.1). */
+static const struct propagation_policy *policy_of(const struct core *c, const struct job *j)
+{
+	auto_arena mem = ARENA_INIT;
+	char api_version[KIND_API_VERSION_MAX];
+	const struct propagation_policy *p = NULL;
+
+	if (j->policy_name && j->replacements > 0)
+		p = propagation_index_get(c->policies,
+					  j->policy_ns ? span_of(j->policy_ns) : SPAN_NONE,
+					  span_of(j->policy_name));
+	if (p)
+		return p;
+	return propagation_match(c->policies,
+				 &(struct propagation_object){
+				     .api_version = span_of(kind_api_version(j->kind, api_version)),
+				     .kind = span_of(j->kind->kind),
+				     .ns = span_of(j->ns),
+				     .name = span_of(j->name),
+				     .labels = job_labels(j, &mem),
+				     .n_labels = j->digest.n_labels,
+				 });
+}
+
+static void take_policy(struct job *j, const struct propagation_policy *p)
+{
+	free(j->policy_ns);
+	free(j->policy_name);
+	j->policy_ns = p->ns.ptr && p->ns.len ? xstrndup(p->ns.ptr, p->ns.len) : NULL;
+	j->policy_name = p->name.len ? xstrndup(p->name.ptr, p->name.len) : NULL;
+	j->must_queue = p->suspend_scheduling;
+	j->propagate_deps = p->propagate_deps;
+}
+
+void settle_withdraw(struct core *c, struct job *j)
+{
+	pump_remove(c, j);
+	if (j->unit && !j->holds)
+		quota_dequeue(c, j);
+}
+
+/* Whether something keeps it from being offered at all; says why. */
+static bool is_held(struct core *c, struct job *j, const struct propagation_policy *p)
+{
+	char text[256];
+
+	if (!p) {
+		hold(c, j, HOLD_NO_POLICY, "No PropagationPolicy selects the job.");
+		return true;
+	}
+	if (j->user_suspended) {
+		hold(c, j, HOLD_SUSPENDED, "The job is suspended by its own field.");
+		return true;
+	}
+	if (p->suspend_dispatching) {
+		hold(c, j, HOLD_POLICY_SUSPENDED, "The policy suspends dispatching.");
+		return true;
+	}
+	if (j->digest.queue_name.len) {
+		(void)snprintf(text, sizeof(text), "LocalQueue %.*s doesn't exist",
+			       SPAN_ARGS(j->digest.queue_name));
+		hold(c, j, HOLD_NO_QUEUE, text);
+		return true;
+	}
+	return false;
+}
+
+void settle_offer(struct core *c, struct job *j)
+{
+	const struct propagation_policy *p = policy_of(c, j);
+	struct err err = ERR_INIT;
+
+	settle_withdraw(c, j);
+	if (j->dispatch.step != DISPATCH_IDLE || j->finished || j->deleting || j->gone)
+		return;
+	if (!p && !c->settings.require_policy)
+		p = propagation_builtin();
+	if (p)
+		take_policy(j, p);
+	if (!j->elastic_name) {
+		auto_buf name = BUF_INIT;
+		buf_addf(&name, "%s/%s/%s", j->ns, j->name, j->kind->kind);
+		j->elastic_name = buf_steal(&name, NULL);
+	}
+	if (is_held(c, j, p))
+		return;
+	if (job_ask(c, j, p, &err) < 0 || (j->must_queue && quota_enqueue(c, j, false, &err) < 0)) {
+		hold(c, j, HOLD_NO_QUOTA, err.text);
+		return;
+	}
+	j->hold = HOLD_NONE;
+	free(j->hold_detail);
+	j->hold_detail = NULL;
+	if (j->must_queue) {
+		j->unit_dirty = true;
+		core_job_dirty(c, j);
+	} else {
+		pump_add(c, j);
+	}
+	c->pump_wanted = true;
+}
+
+static struct member *member_of_view(const struct core *c, uint32_t view)
+{
+	vec_foreach (&c->members, p)
+		if (*p && (*p)->view == view)
+			return *p;
+	return NULL;
+}
+
+void settle_place(struct core *c, struct job *j, const struct placement_decision *d)
+{
+	struct member *m = member_of_view(c, d->cluster);
+	auto_buf result = BUF_INIT;
+
+	if (!m || ledger_assume(c->ledger, j->number, j->shape, d->cluster, d->slots, d->n_slots, 0,
+				NULL) < 0)
+		return;
+	if (j->unit && elastic_queue_admit(c->quota.queues, j->unit, NULL) < 0) {
+		ledger_drop(c->ledger, j->number);
+		return;
+	}
+	pump_remove(c, j);
+	j->holds = true;
+	j->decided_at = c->now;
+	j->dequeued_at = c->now;
+	j->phase = COPY_CREATED;
+	j->replacements++;
+	j->live_pods = 0;
+	free(j->top_reason);
+	j->top_reason = NULL;
+	free(j->dispatch_message);
+	j->dispatch_message = NULL;
+	vec_push(&m->jobs, j->number);
+	m->status_dirty = true;
+	c->quota.status_dirty = true;
+	c->counters.admitted++;
+	binding_result(j, m->name, &result);
+	job_event_add(c, j, "Normal", "ScheduleBindingSucceed",
+		      "Binding has been scheduled successfully. Result: %s", result.ptr);
+	j->unit_dirty = true;
+	courier_feed(c, j, &(struct dispatch_event){EVENT_DECIDED, .member = m->number});
+}
+
+void settle_release(struct core *c, struct job *j)
+{
+	if (!j->holds)
+		return;
+	j->holds = false;
+	(void)ledger_drop(c->ledger, j->number);
+	if (j->unit && (j->finished || j->deleting || j->gone || j->user_suspended))
+		quota_dequeue(c, j);
+	else if (j->unit)
+		elastic_queue_requeue(c->quota.queues, j->unit);
+	c->quota.status_dirty = true;
+	j->unit_dirty = true;
+	c->pump_wanted = true;
+	core_job_dirty(c, j);
+}
+
+static void leave_member(struct core *c, struct job *j, uint32_t was)
+{
+	struct member *m = member_by_number(c, was);
+
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->jobs.len; i++) {
+		if (m->jobs.items[i] == j->number) {
+			m->jobs.items[i] = m->jobs.items[--m->jobs.len];
+			break;
+		}
+	}
+	m->status_dirty = true;
+	if (m->deleting)
+		m->unjoin_at = c->now;
+}
+
+void settle_idle(struct core *c, struct job *j, uint32_t was)
+{
+	leave_member(c, j, was);
+	j->live_pods = 0;
+	if (j->deleting || j->gone) {
+		quota_dequeue(c, j);
+		j->finalize = true;
+	} else if (!j->finished) {
+		j->phase = COPY_CREATED;
+		settle_offer(c, j);
+	}
+	j->binding_dirty = true;
+	core_job_dirty(c, j);
+}
+
+void settle_finished(struct core *c, struct job *j)
+{
+	if (j->finished)
+		return;
+	j->finished = true;
+	j->live_dirty = true;
+	c->counters.finished++;
+	courier_feed(c, j, &(struct dispatch_event){EVENT_FINISHED});
+	settle_release(c, j);
+	retention_keep(c, j);
+	j->binding_dirty = j->unit_dirty = true;
+	core_job_dirty(c, j);
+}
+
+void settle_changed(struct core *c, struct job *j, bool asks_changed)
+{
+	if (j->deleting || j->gone) {
+		settle_withdraw(c, j);
+		if (j->dispatch.step == DISPATCH_IDLE) {
+			j->finalize = true;
+			core_job_dirty(c, j);
+			return;
+		}
+		courier_feed(c, j, &(struct dispatch_event){EVENT_WITHDRAW});
+		return;
+	}
+	if (j->finished)
+		return;
+	if (j->dispatch.step != DISPATCH_IDLE) {
+		if (j->user_suspended)
+			courier_feed(c, j, &(struct dispatch_event){EVENT_WITHDRAW});
+		return;
+	}
+	if (asks_changed || j->hold != HOLD_NONE)
+		settle_offer(c, j);
+}

@@ -1,0 +1,27 @@
+#ifndef CORE_ADMISSION_SETTLE_H
+#define CORE_ADMISSION_SETTLE_H
+/*
+ * A job between its states: offered for placement, placed, finished, taken back, gone.
+ *
+ * Quota and capacity are held together or not at all (DESIGN section 4, item 3), and given back
+ * exactly once: job->holds says whether they are held.
+ */
+#include "core/state.h"
+
+/* Looks at the job anew: its policy, whether anything holds it, its queue; and files it where it
+ * waits. For jobs without a placement only; filing again is fine. */
+void settle_offer(struct core *c, struct job *j);
+/* Takes it out of wherever it waits. */
+void settle_withdraw(struct core *c, struct job *j);
+/* A decision: charges quota and ledger and starts the dispatch. */
+void settle_place(struct core *c, struct job *j, const struct placement_decision *d);
+/* Gives back what is held; idempotent. */
+void settle_release(struct core *c, struct job *j);
+/* The dispatch is back at idle after a placement on member `was`. */
+void settle_idle(struct core *c, struct job *j, uint32_t was);
+/* The copy's status is terminal. */
+void settle_finished(struct core *c, struct job *j);
+/* The hub's object: its user suspended or resumed it, deleted it, or it is gone. */
+void settle_changed(struct core *c, struct job *j, bool asks_changed);
+
+#endif

@@ -1,0 +1,264 @@
+#include "core/binding.h"
+
+#include "core/job.h"
+#include "core/member.h"
+#include "core/object_writer.h"
+#include "quota-tree/quota_message.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+#define DIGEST_VERSION 1
+
+const char *binding_name(const struct kind *kind, const char *job_name, char out[BINDING_NAME_MAX])
+{
+	int n = snprintf(out, BINDING_NAME_MAX, "%s-%s", job_name, kind->kind);
+	size_t from = strlen(job_name);
+
+	for (size_t i = 0; n > 0 && i < (size_t)n && i < BINDING_NAME_MAX; i++) {
+		if (out[i] == ':')
+			out[i] = '.';
+		if (i > from)
+			out[i] = (char)tolower((unsigned char)out[i]);
+	}
+	return out;
+}
+
+void binding_result(const struct job *j, const char *cluster, struct buf *out)
+{
+	if (j->digest.single_template) {
+		buf_addf(out, "{%s:%lld}", cluster, (long long)job_pods(j));
+		return;
+	}
+	buf_addf(out, "{%s:0,[", cluster);
+	for (size_t i = 0; i < j->digest.n_pod_sets; i++)
+		buf_addf(out, "%s{%.*s %lld}", i ? " " : "", SPAN_ARGS(j->digest.pod_sets[i].name),
+			 (long long)j->digest.pod_sets[i].count);
+	buf_add_str(out, "]}");
+}
+
+/* ---- the digest ---- */
+
+struct digest_head {
+	uint8_t version, step, start_seen, copy_gone;
+	uint32_t member;
+	uint64_t epoch;
+	int64_t first_attempt, decided_at;
+	uint32_t replacements;
+	uint8_t uid_len, policy_ns_len, policy_name_len, has_policy_ns;
+};
+
+static void add_text(struct buf *b, const char *s)
+{
+	buf_add_str(b, s ? s : "");
+}
+
+static void digest_pack(const struct job *j, struct buf *out)
+{
+	struct digest_head h = {
+	    .version = DIGEST_VERSION,
+	    .step = (uint8_t)j->dispatch.step,
+	    .start_seen = j->dispatch.start_seen,
+	    .copy_gone = j->dispatch.copy_gone,
+	    .member = j->dispatch.member,
+	    .epoch = j->dispatch.epoch,
+	    .first_attempt = j->first_attempt,
+	    .decided_at = j->decided_at,
+	    .replacements = j->replacements,
+	    .uid_len = (uint8_t)strlen(j->dispatch.uid),
+	    .policy_ns_len = (uint8_t)(j->policy_ns ? strlen(j->policy_ns) : 0),
+	    .policy_name_len = (uint8_t)(j->policy_name ? strlen(j->policy_name) : 0),
+	    .has_policy_ns = j->policy_ns != NULL,
+	};
+	buf_add(out, &h, sizeof(h));
+	add_text(out, j->dispatch.uid);
+	add_text(out, j->policy_ns);
+	add_text(out, j->policy_name);
+}
+
+int binding_restore(struct job *j, const struct store_object *o)
+{
+	struct digest_head h;
+	const char *p = o->digest.ptr + sizeof(h);
+
+	if (o->digest.len < sizeof(h))
+		return -EINVAL;
+	memcpy(&h, o->digest.ptr, sizeof(h));
+	if (h.version != DIGEST_VERSION || h.step >= DISPATCH_STEP_MAX ||
+	    h.uid_len >= DISPATCH_UID_MAX ||
+	    o->digest.len != sizeof(h) + h.uid_len + h.policy_ns_len + h.policy_name_len)
+		return -EINVAL;
+	j->dispatch = (struct dispatch_state){
+	    .step = (enum dispatch_step)h.step,
+	    .member = h.member,
+	    .epoch = h.epoch,
+	    .start_seen = h.start_seen,
+	    .copy_gone = h.copy_gone,
+	};
+	memcpy(j->dispatch.uid, p, h.uid_len);
+	j->first_attempt = h.first_attempt;
+	j->decided_at = h.decided_at;
+	j->replacements = h.replacements;
+	free(j->policy_ns);
+	free(j->policy_name);
+	j->policy_ns = h.has_policy_ns ? xstrndup(p + h.uid_len, h.policy_ns_len) : NULL;
+	j->policy_name =
+	    h.policy_name_len ? xstrndup(p + h.uid_len + h.policy_ns_len, h.policy_name_len) : NULL;
+	memcpy(j->binding_uid, o->uid, STORE_UID_LEN);
+	j->binding_exists = true;
+	return 0;
+}
+
+/* ---- the object ---- */
+
+static void add_requests(struct buf *b, const struct template_info *pod)
+{
+	char text[QUOTA_QUANTITY_MAX];
+
+	buf_add_str(b, ",\"replicaRequirements\":{\"resourceRequest\":{");
+	for (size_t i = 0; i < pod->n_requests; i++) {
+		if (i)
+			buf_add_char(b, ',');
+		buf_add_json_str(b, pod->requests[i].resource);
+		quota_message_quantity(pod->requests[i].resource, pod->requests[i].value, text,
+				       sizeof(text));
+		buf_addf(b, ":\"%s\"", text);
+	}
+	buf_add_char(b, '}');
+	if (pod->priority_class.len) {
+		buf_add_str(b, ",\"priorityClassName\":");
+		buf_add_json_str(b, pod->priority_class);
+	}
+	buf_add_char(b, '}');
+}
+
+static void add_components(struct buf *b, const struct job *j)
+{
+	buf_add_str(b, ",\"components\":[");
+	for (size_t i = 0; i < j->digest.n_pod_sets; i++) {
+		const struct job_pod_set *p = &j->digest.pod_sets[i];
+		buf_add_str(b, i ? ",{\"name\":" : "{\"name\":");
+		buf_add_json_str(b, p->name);
+		buf_addf(b, ",\"replicas\":%lld", (long long)p->count);
+		add_requests(b, &p->pod);
+		buf_add_char(b, '}');
+	}
+	buf_add_char(b, ']');
+}
+
+static void add_spec(const struct core *c, const struct job *j, struct buf *b)
+{
+	char api_version[KIND_API_VERSION_MAX];
+	const struct member *m = member_of(c, j);
+
+	buf_addf(b, "{\"resource\":{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"namespace\":",
+		 kind_api_version(j->kind, api_version), j->kind->kind);
+	buf_add_json_str(b, span_of(j->ns));
+	buf_add_str(b, ",\"name\":");
+	buf_add_json_str(b, span_of(j->name));
+	buf_addf(b, ",\"uid\":\"%s\"},\"propagateDeps\":%s", j->uid_text,
+		 j->propagate_deps ? "true" : "false");
+	if (j->digest.single_template && j->digest.n_pod_sets == 1) {
+		buf_addf(b, ",\"replicas\":%lld", (long long)j->digest.pod_sets[0].count);
+		add_requests(b, &j->digest.pod_sets[0].pod);
+	} else {
+		add_components(b, j);
+	}
+	buf_addf(b, ",\"schedulePriority\":{\"priority\":%d}", j->priority);
+	if (m) {
+		buf_add_str(b, ",\"clusters\":[{\"name\":");
+		buf_add_json_str(b, span_of(m->name));
+		if (j->digest.single_template)
+			buf_addf(b, ",\"replicas\":%lld", (long long)job_pods(j));
+		buf_add_str(b, "}]");
+	}
+	if (j->must_queue && !m)
+		buf_add_str(b, ",\"suspension\":{\"scheduling\":true}");
+	buf_add_char(b, '}');
+}
+
+static void add_condition(struct buf *b, const char *type, bool status, const char *reason,
+			  const char *message, usec at)
+{
+	char when[CLOCK_TEXT_MAX];
+
+	buf_addf(b, "{\"type\":\"%s\",\"status\":\"%s\",\"reason\":\"%s\",\"message\":", type,
+		 status ? "True" : "False", reason);
+	buf_add_json_str(b, span_of(message));
+	buf_addf(b, ",\"lastTransitionTime\":\"%s\"}", clock_format(at, when));
+}
+
+static const char *health_of(const struct job *j)
+{
+	if (j->dispatch.step != DISPATCH_STARTED && j->dispatch.step != DISPATCH_FINISHED)
+		return "Unknown";
+	return j->phase == COPY_FAILED ? "Unhealthy" : "Healthy";
+}
+
+static void add_status(const struct core *c, const struct job *j, struct buf *b)
+{
+	const struct member *m = member_of(c, j);
+	bool applied = j->dispatch.step == DISPATCH_SUSPENDED ||
+		       j->dispatch.step == DISPATCH_STARTED ||
+		       j->dispatch.step == DISPATCH_FINISHED;
+	char when[CLOCK_TEXT_MAX];
+
+	buf_add_str(b, "{\"conditions\":[");
+	if (m) {
+		add_condition(b, "Scheduled", true, "Success",
+			      "Binding has been scheduled successfully.", j->decided_at);
+		buf_add_char(b, ',');
+		add_condition(b, "FullyApplied", applied,
+			      applied ? "FullyAppliedSuccess" : "FullyAppliedFailed",
+			      applied		    ? "All works have been successfully applied"
+			      : j->dispatch_message ? j->dispatch_message
+						    : "The copy is being created on the member.",
+			      j->decided_at);
+	} else {
+		add_condition(b, "Scheduled", false,
+			      j->top_reason ? j->top_reason : "Unschedulable",
+			      j->hold_detail ? j->hold_detail : "The job waits for its turn.",
+			      j->first_attempt);
+	}
+	buf_add_char(b, ']');
+	if (m) {
+		buf_addf(b, ",\"lastScheduledTime\":\"%s\",\"aggregatedStatus\":[{\"clusterName\":",
+			 clock_format(j->decided_at, when));
+		buf_add_json_str(b, span_of(m->name));
+		buf_addf(b, ",\"applied\":%s,\"health\":\"%s\"}]", applied ? "true" : "false",
+			 health_of(j));
+	}
+	buf_add_char(b, '}');
+}
+
+int binding_draft(const struct core *c, const struct job *j, struct object_draft *ret,
+		  struct err *reterr)
+{
+	char name[BINDING_NAME_MAX], annotations[256];
+	auto_buf digest = BUF_INIT;
+	struct object_writer w;
+
+	(void)snprintf(annotations, sizeof(annotations),
+		       "{\"muster.dev/epoch\":\"%llu\",\"muster.dev/dispatch\":\"%s\"}",
+		       (unsigned long long)j->dispatch.epoch, dispatch_step_name(j->dispatch.step));
+	object_writer_begin(&w, &(struct object_head){
+				    .kind = kind_by_type(c->kinds, TYPE_RESOURCE_BINDING),
+				    .ns = span_of(j->ns),
+				    .name = span_of(binding_name(j->kind, j->name, name)),
+				    .uid = j->binding_uid,
+				    .created = j->binding_created,
+				    .generation = 1 + (int64_t)j->dispatch.epoch,
+				    .annotations = annotations,
+				    .owner_kind = j->kind,
+				    .owner_name = j->name,
+				    .owner_uid = j->uid,
+				    .owner_controller = true,
+				});
+	object_writer_spec(&w);
+	add_spec(c, j, &w.text);
+	object_writer_status(&w);
+	add_status(c, j, &w.text);
+	digest_pack(j, &digest);
+	object_writer_digest(&w, buf_span(&digest));
+	return object_writer_end(&w, ret, reterr);
+}

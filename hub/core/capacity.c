@@ -1,0 +1,353 @@
+#include "core/capacity.h"
+
+#include "core/cursors.h"
+#include "core/dispatch/courier.h"
+#include "core/job.h"
+#include "core/member.h"
+#include "core/pod_object.h"
+#include "kube/node_info.h"
+#include "kube/pod_info.h"
+
+/* Digest rows: member number big-endian, 'n' or 'p', then the name. */
+static struct span row_key(const struct member *m, char what, struct span name, struct buf *out)
+{
+	uint32_t number = __builtin_bswap32(m->number);
+
+	buf_clear(out);
+	buf_add(out, &number, sizeof(number));
+	buf_add_char(out, what);
+	buf_add_span(out, name);
+	return buf_span(out);
+}
+
+static struct span pod_key(const struct pod_info *p, struct buf *out)
+{
+	buf_clear(out);
+	buf_add_span(out, p->ns);
+	buf_add_char(out, '/');
+	buf_add_span(out, p->name);
+	return buf_span(out);
+}
+
+static struct amount *amounts_of(struct core *c, const struct info_amount *in, size_t n,
+				 size_t *ret_n)
+{
+	struct amount *out = xcalloc(n, sizeof(*out));
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		/* A name beyond the table's room counts as zero on nodes and pods alike. */
+		if (resource_table_index(fleet_resources(c->fleet), in[i].resource,
+					 &out[k].resource, NULL) == 0)
+			out[k++].value = in[i].value;
+	}
+	*ret_n = k;
+	return out;
+}
+
+/* ---- nodes ---- */
+
+static void node_apply(struct core *c, struct member *m, const struct node_info *n)
+{
+	auto_arena mem = ARENA_INIT;
+	struct member_node *known = map_get(&m->nodes, n->name);
+	struct label *labels = arena_array(&mem, struct label, n->n_labels);
+	struct taint *taints = arena_array(&mem, struct taint, n->n_taints);
+	size_t n_amounts;
+	auto_free struct amount *amounts =
+	    amounts_of(c, n->allocatable, n->n_allocatable, &n_amounts);
+	struct err err;
+
+	if (m->view == CLUSTER_NONE)
+		return;
+	for (size_t i = 0; i < n->n_labels; i++)
+		labels[i] = (struct label){n->labels[i].key, n->labels[i].value};
+	for (size_t i = 0; i < n->n_taints; i++)
+		taints[i] = (struct taint){n->taints[i].key, n->taints[i].value,
+					   core_taint_effect(n->taints[i].effect)};
+	if (!known) {
+		known = xcalloc(1, sizeof(*known));
+		map_put(&m->nodes, n->name, known);
+	}
+	known->revision = n->revision;
+	known->seen = true;
+	int r = cluster_view_node_upsert(c->fleet, m->view,
+					 &(struct node_spec){
+					     .name = n->name,
+					     .labels = labels,
+					     .n_labels = n->n_labels,
+					     .taints = taints,
+					     .n_taints = n->n_taints,
+					     .allocatable = amounts,
+					     .n_allocatable = n_amounts,
+					     .unschedulable = n->unschedulable,
+					     .ready = n->ready,
+					 },
+					 &known->node, &err);
+	if (r < 0)
+		log_warn(c->log, "node refused by the view", "cluster=%s node=%.*s error=\"%s\"",
+			 m->name, SPAN_ARGS(n->name), err.text);
+}
+
+static void node_remove(struct core *c, struct member *m, struct span name)
+{
+	struct member_node *known = map_remove(&m->nodes, name);
+	auto_buf key = BUF_INIT;
+
+	if (!known)
+		return;
+	cluster_view_node_remove(c->fleet, m->view, known->node);
+	free(known);
+	registry_delete_aux(c->batch, true, STORE_AUX_DIGEST, row_key(m, 'n', name, &key));
+}
+
+void capacity_node(struct core *c, struct member *m, const struct fact *f)
+{
+	auto_buf key = BUF_INIT, row = BUF_INIT;
+
+	m->status_dirty = true;
+	if (f->deleted) {
+		node_remove(c, m, f->node.name);
+		return;
+	}
+	node_apply(c, m, &f->node);
+	node_info_pack(&f->node, &row);
+	registry_put_aux(c->batch, true, STORE_AUX_DIGEST, row_key(m, 'n', f->node.name, &key),
+			 buf_span(&row));
+}
+
+/* ---- pods ---- */
+
+static bool pod_is_live(const struct pod_info *p)
+{
+	return p->phase != POD_SUCCEEDED && p->phase != POD_FAILED;
+}
+
+static bool is_exclusive(const struct core *c, const struct member_pod *p, struct span pod_set)
+{
+	const struct job *j = p->job ? job_by_number(c, p->job) : NULL;
+	uint32_t set = j ? job_pod_set_index(j, pod_set) : 0;
+
+	return j && set < j->digest.n_pod_sets && j->digest.pod_sets[set].exclusive_topology.len;
+}
+
+static void pod_release(struct core *c, struct member *m, struct member_pod *p)
+{
+	if (p->node == NODE_NONE)
+		return;
+	cluster_view_pod_release(c->fleet, m->view, p->node,
+				 &(struct pod_usage){p->amounts, p->n_amounts, p->exclusive});
+	p->node = NODE_NONE;
+	free(p->amounts);
+	p->amounts = NULL;
+	p->n_amounts = 0;
+}
+
+static void pod_charge(struct core *c, struct member *m, struct member_pod *p,
+		       const struct pod_info *info)
+{
+	uint32_t node;
+
+	if (!pod_is_live(info) || info->node.len == 0 ||
+	    cluster_view_node_ref(c->fleet, m->view, info->node, &node, NULL) < 0)
+		return;
+	p->amounts = amounts_of(c, info->requests, info->n_requests, &p->n_amounts);
+	p->exclusive = is_exclusive(c, p, info->pod_set);
+	p->node = node;
+	cluster_view_pod_charge(c->fleet, m->view, node,
+				&(struct pod_usage){p->amounts, p->n_amounts, p->exclusive});
+	struct job *j = p->job && !p->observed ? job_by_number(c, p->job) : NULL;
+	if (j && member_of(c, j) == m) {
+		ledger_observe(c->ledger, j->number, job_pod_set_index(j, info->pod_set), node);
+		p->observed = true;
+	}
+}
+
+static void count_live(struct core *c, struct member *m, struct member_pod *p, bool live)
+{
+	struct job *j = p->job ? job_by_number(c, p->job) : NULL;
+
+	if (p->live == live)
+		return;
+	p->live = live;
+	if (!j || member_of(c, j) != m)
+		return;
+	j->live_pods += live ? 1 : (uint32_t)-1;
+	if (j->live_pods == 0)
+		courier_feed(c, j, &(struct dispatch_event){EVENT_PODS_GONE});
+}
+
+static void pod_apply(struct core *c, struct member *m, const struct pod_info *info)
+{
+	auto_buf key = BUF_INIT;
+	struct member_pod *p = map_get(&m->pods, pod_key(info, &key));
+	struct job *j = job_by_uid(c, info->job_uid);
+
+	if (m->view == CLUSTER_NONE)
+		return;
+	if (!p) {
+		p = xcalloc(1, sizeof(*p));
+		p->node = NODE_NONE;
+		map_put(&m->pods, buf_span(&key), p);
+	}
+	if (j && !p->job)
+		p->job = j->number;
+	p->revision = info->revision;
+	p->seen = true;
+	pod_release(c, m, p);
+	pod_charge(c, m, p, info);
+	count_live(c, m, p, pod_is_live(info));
+}
+
+static void pod_remove(struct core *c, struct member *m, struct span key)
+{
+	struct member_pod *p = map_get(&m->pods, key);
+	auto_buf row = BUF_INIT;
+
+	if (!p)
+		return;
+	pod_release(c, m, p);
+	count_live(c, m, p, false);
+	if (p->object)
+		pod_object_delete(c, m, key);
+	registry_delete_aux(c->batch, true, STORE_AUX_DIGEST, row_key(m, 'p', key, &row));
+	map_remove(&m->pods, key);
+	free(p);
+}
+
+void capacity_pod(struct core *c, struct member *m, const struct fact *f)
+{
+	auto_buf key = BUF_INIT, row_name = BUF_INIT, row = BUF_INIT;
+
+	m->status_dirty = true;
+	if (f->deleted) {
+		pod_remove(c, m, pod_key(&f->pod, &key));
+		return;
+	}
+	pod_apply(c, m, &f->pod);
+	pod_info_pack(&f->pod, &row);
+	(void)pod_key(&f->pod, &key);
+	registry_put_aux(c->batch, true, STORE_AUX_DIGEST,
+			 row_key(m, 'p', buf_span(&key), &row_name), buf_span(&row));
+	struct member_pod *p = map_get(&m->pods, buf_span(&key));
+	if (p && f->json.len && span_is(f->pod.hub_uid, c->hub_uid))
+		p->object = pod_object_put(c, m, &f->pod, f->json) == 0;
+}
+
+void capacity_adopt_pods(struct core *c, struct member *m, struct job *j)
+{
+	j->live_pods = 0;
+	map_foreach (&m->pods, e) {
+		struct member_pod *p = e->value;
+		if (p->job == j->number && p->live)
+			j->live_pods++;
+	}
+}
+
+/* ---- lists ---- */
+
+void capacity_list_begin(struct core *c, struct member *m, enum member_stream s)
+{
+	(void)c;
+	if (s == STREAM_NODES) {
+		map_foreach (&m->nodes, e)
+			((struct member_node *)e->value)->seen = false;
+	} else {
+		map_foreach (&m->pods, e)
+			((struct member_pod *)e->value)->seen = false;
+	}
+}
+
+void capacity_list_end(struct core *c, struct member *m, enum member_stream s)
+{
+	m->sweep_nodes = m->sweep_nodes || s == STREAM_NODES;
+	m->sweep_pods = m->sweep_pods || s == STREAM_PODS;
+	m->nodes_listed = m->nodes_listed || s == STREAM_NODES;
+	m->pods_listed = m->pods_listed || s == STREAM_PODS;
+	member_refresh(c, m);
+}
+
+/* Removes what a relist did not name; false when the batch has no more room. */
+static bool sweep(struct core *c, struct member *m, bool nodes)
+{
+	map_foreach (nodes ? &m->nodes : &m->pods, e) {
+		bool seen = nodes ? ((struct member_node *)e->value)->seen
+				  : ((struct member_pod *)e->value)->seen;
+		if (seen)
+			continue;
+		if (registry_batch_full(c->batch))
+			return false;
+		auto_free char *name = xstrndup(e->key, e->key_len);
+		if (nodes)
+			node_remove(c, m, span_make(name, e->key_len));
+		else
+			pod_remove(c, m, span_make(name, e->key_len));
+	}
+	return true;
+}
+
+void capacity_sweep(struct core *c)
+{
+	vec_foreach (&c->members, p) {
+		struct member *m = *p;
+		if (m && m->sweep_nodes)
+			m->sweep_nodes = !sweep(c, m, true);
+		if (m && m->sweep_pods)
+			m->sweep_pods = !sweep(c, m, false);
+	}
+}
+
+/* ---- restart ---- */
+
+struct restore {
+	struct core *c;
+	struct member *m;
+	struct arena mem;
+};
+
+static int restore_row(void *arg, struct span key, struct span value)
+{
+	struct restore *r = arg;
+	struct node_info node;
+	struct pod_info pod;
+
+	arena_reset(&r->mem);
+	if (key.ptr[4] == 'n' && node_info_unpack(value, &r->mem, &node) == 0)
+		node_apply(r->c, r->m, &node);
+	else if (key.ptr[4] == 'p' && pod_info_unpack(value, &r->mem, &pod) == 0)
+		pod_apply(r->c, r->m, &pod);
+	return 0;
+}
+
+void capacity_restore(struct core *c, struct member *m)
+{
+	struct restore r = {.c = c, .m = m};
+	struct store *s = c->mirror ? c->mirror : c->truth;
+	auto_reader *reader = NULL;
+	auto_buf prefix = BUF_INIT;
+	uint32_t number = __builtin_bswap32(m->number);
+
+	buf_add(&prefix, &number, sizeof(number));
+	if (store_read_begin(s, &reader, NULL) == 0)
+		(void)store_scan_aux(reader, STORE_AUX_DIGEST, buf_span(&prefix), restore_row, &r);
+	arena_done(&r.mem);
+	map_foreach (&m->pods, e) {
+		struct member_pod *p = e->value;
+		p->object = p->job != 0;
+	}
+}
+
+void capacity_forget(struct core *c, struct member *m)
+{
+	capacity_list_begin(c, m, STREAM_NODES);
+	capacity_list_begin(c, m, STREAM_PODS);
+	map_foreach (&m->pods, e) {
+		struct member_pod *p = e->value;
+		pod_release(c, m, p);
+		free(p);
+	}
+	map_foreach (&m->nodes, e)
+		free(e->value);
+	map_done(&m->pods);
+	map_done(&m->nodes);
+}

@@ -1,0 +1,26 @@
+#ifndef CORE_CAPACITY_H
+#define CORE_CAPACITY_H
+/*
+ * Nodes and pods of members: from facts into the placement view, the ledger, and the mirror.
+ *
+ * Every node and pod has a digest row in the mirror, so that a restart sees them without a list.
+ * Pods of the hub's own jobs are also kept as objects (kind Pod) under their own namespace and
+ * name, with the label muster.dev/cluster.
+ */
+#include "core/state.h"
+
+void capacity_node(struct core *c, struct member *m, const struct fact *f);
+void capacity_pod(struct core *c, struct member *m, const struct fact *f);
+/* A relist of nodes or pods begins, or ended: what it did not name is gone. */
+void capacity_list_begin(struct core *c, struct member *m, enum member_stream s);
+void capacity_list_end(struct core *c, struct member *m, enum member_stream s);
+/* Goes on removing what ended relists did not name, as the batch has room. */
+void capacity_sweep(struct core *c);
+/* Reads a member's digests from the mirror. */
+void capacity_restore(struct core *c, struct member *m);
+/* Drops a member's nodes and pods from memory and mirror. */
+void capacity_forget(struct core *c, struct member *m);
+/* A job's record came to life (restart) or took a member: ties pods that are known already. */
+void capacity_adopt_pods(struct core *c, struct member *m, struct job *j);
+
+#endif

@@ -1,0 +1,52 @@
+#ifndef CORE_CORE_H
+#define CORE_CORE_H
+/*
+ * The core: the one thread that owns truth.
+ *
+ * Each turn: facts and commands in, timers, plan (policies, quota-tree), ONE store transaction
+ * for the batch, and only when it is durable: replies, watch events, orders (DESIGN section 2).
+ * A commit without space releases nothing; memory is rebuilt once from the store and writes wait
+ * for room. An I/O error ends the process: core_wait() returns it, and a restart replays.
+ */
+#include "base/err.h"
+#include "base/log.h"
+#include "kube/kind.h"
+#include "wire/backend.h"
+#include "wire/order.h"
+#include <pthread.h>
+
+struct core;
+
+struct core_options {
+	const struct kind_set *kinds;
+	struct store *truth, *mirror; /* borrowed */
+	const struct log *log;
+	const char *version;   /* for /version */
+	bool require_policy;   /* leave jobs alone that no policy selects */
+	usec keep_finished;    /* copies of finished jobs stay this long */
+	pthread_t main_thread; /* gets SIGTERM when the core ends by itself */
+};
+
+/* Reads the store and rebuilds memory. No thread yet. */
+int core_create(const struct core_options *o, struct core **ret, struct err *reterr) MUST_CHECK;
+struct core *core_destroy(struct core *c); /* after core_stop(); NULL is fine; returns NULL */
+
+/* What API fronts stand before. */
+struct backend *core_backend(struct core *c);
+/* Where the net thread puts facts. */
+struct fact_sink *core_fact_sink(struct core *c);
+/* The hub's own uid (the store's incarnation), text; what its copies carry. */
+const char *core_hub_uid(const struct core *c);
+/* The net thread, before core_start(). Its orders go there. */
+void core_set_net(struct core *c, struct net *net,
+		  int (*proxy)(void *arg, struct proxy_request *p, struct err *reterr), void *arg);
+
+int core_start(struct core *c, struct err *reterr) MUST_CHECK;
+/* Takes no new commands, finishes what is inside, commits, joins the thread. */
+void core_stop(struct core *c);
+/* For jobs that finish from now on. Any thread. */
+void core_set_keep_finished(struct core *c, usec keep_finished);
+/* Whether the thread ended by itself because of an I/O error. Any thread. */
+bool core_has_failed(const struct core *c);
+
+#endif

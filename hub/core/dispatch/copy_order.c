@@ -1,0 +1,108 @@
+#include "core/dispatch/copy_order.h"
+
+#include "base/json.h"
+#include "core/member.h"
+
+struct copy_build {
+	const struct kind *kind;
+	char hub_uid[OBJECT_UID_TEXT], job_uid[OBJECT_UID_TEXT];
+	uint64_t epoch;
+};
+
+/* Net thread. */
+static int build_copy(struct order *o, struct err *reterr)
+{
+	const struct copy_build *b = o->build_arg;
+	struct buf out = BUF_MAX(2 * STORE_MAX_OBJECT);
+	auto_json *job = NULL;
+
+	int r = json_parse(span_make(o->body, o->body_len), NULL, &job, reterr);
+	if (r == 0)
+		r = job_copy_make(b->kind, job,
+				  &(struct job_copy_options){.hub_uid = b->hub_uid,
+							     .job_uid = b->job_uid,
+							     .epoch = b->epoch,
+							     .suspend = true},
+				  &out, reterr);
+	if (r < 0) {
+		buf_done(&out);
+		return r;
+	}
+	free(o->body);
+	o->body = buf_steal(&out, &o->body_len);
+	return o->body ? 0 : err_set(reterr, ERR_TOO_LARGE, "the copy is too large");
+}
+
+static struct order *call(const struct member *m, const char *method, char *take_path)
+{
+	struct order *o = order_create(ORDER_CALL, m->number);
+	o->method = method;
+	o->path = take_path;
+	return o;
+}
+
+static struct order *create_order(struct core *c, const struct job *j, const struct member *m)
+{
+	auto_buf path = BUF_INIT;
+	struct store_object stored;
+
+	if (registry_get(c->batch, j->kind, span_of(j->ns), span_of(j->name), &stored) < 0)
+		return NULL;
+	member_path(j->kind, j->ns, NULL, &path);
+	struct order *o = call(m, "POST", buf_steal(&path, NULL));
+	struct copy_build *b = xcalloc(1, sizeof(*b));
+	b->kind = j->kind;
+	b->epoch = j->dispatch.epoch;
+	memcpy(b->hub_uid, c->hub_uid, sizeof(b->hub_uid));
+	memcpy(b->job_uid, j->uid_text, sizeof(b->job_uid));
+	o->content_type = "application/json";
+	o->body = xstrndup(stored.json.ptr, stored.json.len);
+	o->body_len = stored.json.len;
+	o->build = build_copy;
+	o->build_arg = b;
+	return o;
+}
+
+/* The suspend patch with the copy's uid in it: the server refuses it for any other object. */
+static struct order *start_order(const struct job *j, const struct member *m, char *take_path,
+				 const char *uid)
+{
+	auto_buf body = BUF_INIT;
+
+	buf_addf(&body, "{\"metadata\":{\"uid\":\"%s\"},%s", uid,
+		 job_suspend_patch(j->kind, false) + 1);
+	struct order *o = call(m, "PATCH", take_path);
+	o->content_type = "application/merge-patch+json";
+	o->body = buf_steal(&body, &o->body_len);
+	return o;
+}
+
+struct order *copy_order_delete(const struct member *m, const char *path, const char *uid)
+{
+	auto_buf body = BUF_INIT;
+
+	buf_addf(
+	    &body,
+	    "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"%s\"},"
+	    "\"propagationPolicy\":\"Foreground\"}",
+	    uid);
+	struct order *o = call(m, "DELETE", xstrdup(path));
+	o->content_type = "application/json";
+	o->body = buf_steal(&body, &o->body_len);
+	return o;
+}
+
+struct order *copy_order_make(struct core *c, const struct job *j, const struct member *m,
+			      enum dispatch_order what, const char *uid)
+{
+	auto_buf path = BUF_INIT;
+
+	if (what == DISPATCH_ORDER_CREATE)
+		return create_order(c, j, m);
+	member_path(j->kind, j->ns, j->name, &path);
+	if (what == DISPATCH_ORDER_READ)
+		return call(m, "GET", buf_steal(&path, NULL));
+	if (what == DISPATCH_ORDER_START)
+		return start_order(j, m, buf_steal(&path, NULL), uid);
+	return what == DISPATCH_ORDER_DELETE ? copy_order_delete(m, path.ptr, uid) : NULL;
+}

@@ -1,0 +1,169 @@
+#include "core/flush.h"
+
+#include "core/binding.h"
+#include "core/dispatch/courier.h"
+#include "core/job.h"
+#include "core/queue_unit.h"
+#include "core/recorder.h"
+#include "core/retention.h"
+
+#include <errno.h>
+
+/* status, binding, unit, live row, two retention rows, two rows of a finalizer, and the events. */
+#define ROWS_PER_JOB 9
+
+static void live_key(const struct job *j, struct buf *out)
+{
+	buf_addf(out, "%u/%s/%s", j->kind->type, j->ns, j->name);
+}
+
+static void flush_live(struct core *c, struct job *j)
+{
+	auto_buf key = BUF_INIT;
+	bool wanted = !j->finished && !j->finalize && !j->gone;
+
+	j->live_dirty = false;
+	live_key(j, &key);
+	if (wanted && !j->live_row)
+		registry_put_aux(c->batch, false, STORE_AUX_LIVE, buf_span(&key), SPAN("1"));
+	else if (!wanted)
+		registry_delete_aux(c->batch, false, STORE_AUX_LIVE, buf_span(&key));
+	j->live_row = wanted;
+}
+
+static void flush_status(struct core *c, struct job *j)
+{
+	struct object_draft draft;
+	struct store_object o;
+
+	if (!j->status || j->status_due > c->now)
+		return;
+	if (!j->gone &&
+	    registry_get(c->batch, j->kind, span_of(j->ns), span_of(j->name), &o) == 0 &&
+	    memcmp(o.uid, j->uid, STORE_UID_LEN) == 0 &&
+	    object_draft_splice_status(&o, span_make(j->status, j->status_len), j->status_finished,
+				       &draft, NULL) == 0)
+		(void)core_put(c, j->kind, span_of(j->ns), span_of(j->name), &draft);
+	free(j->status);
+	j->status = NULL;
+	j->status_written = c->now;
+}
+
+static void put(struct core *c, const struct job *j, uint16_t type, const char *name, int made,
+		struct object_draft *draft)
+{
+	char text[JOB_TEXT_MAX];
+
+	if (made < 0 || registry_put(c->batch, kind_by_type(c->kinds, type), span_of(j->ns),
+				     span_of(name), draft) < 0)
+		log_error(c->log, "object of a job not written", "job=\"%s\" name=%s",
+			  job_text(j, text), name);
+}
+
+static void flush_binding(struct core *c, struct job *j)
+{
+	char name[BINDING_NAME_MAX];
+	struct object_draft draft;
+
+	j->binding_dirty = false;
+	if (j->gone && j->dispatch.step == DISPATCH_IDLE)
+		return;
+	put(c, j, TYPE_RESOURCE_BINDING, binding_name(j->kind, j->name, name),
+	    binding_draft(c, j, &draft, NULL), &draft);
+	j->binding_exists = true;
+}
+
+static void flush_unit(struct core *c, struct job *j)
+{
+	struct object_draft draft;
+	const char *phase = queue_unit_phase(j);
+
+	j->unit_dirty = false;
+	if (!j->must_queue || j->gone ||
+	    (j->unit_phase == phase && phase != NULL && strcmp(phase, UNIT_ENQUEUED) != 0))
+		return;
+	j->unit_phase = phase;
+	put(c, j, TYPE_QUEUE_UNIT, j->unit_name, queue_unit_draft(c, j, &draft, NULL), &draft);
+}
+
+static void flush_events(struct core *c, struct job *j)
+{
+	vec_foreach (&j->events, e) {
+		recorder_write(c, j, e);
+		free(e->message);
+	}
+	vec_clear(&j->events);
+}
+
+static void finalize(struct core *c, struct job *j)
+{
+	struct store_object o;
+	auto_buf key = BUF_INIT;
+
+	live_key(j, &key);
+	registry_delete_aux(c->batch, false, STORE_AUX_LIVE, buf_span(&key));
+	if (registry_get(c->batch, j->kind, span_of(j->ns), span_of(j->name), &o) == 0 &&
+	    memcmp(o.uid, j->uid, STORE_UID_LEN) == 0 && (o.flags & OBJECT_DELETING))
+		core_remove_hub_finalizer(c, j->kind, &o);
+	j->settled = true;
+}
+
+static void flush_job(struct core *c, struct job *j)
+{
+	if (j->finalize) {
+		vec_foreach (&j->events, e)
+			free(e->message);
+		vec_clear(&j->events);
+		finalize(c, j);
+		return;
+	}
+	flush_status(c, j);
+	if (j->binding_dirty)
+		flush_binding(c, j);
+	if (j->unit_dirty)
+		flush_unit(c, j);
+	if (j->live_dirty)
+		flush_live(c, j);
+	if (j->retention_dirty)
+		retention_write(c, j);
+	flush_events(c, j);
+	j->settled = j->finished && !j->status && !j->deleting &&
+		     (j->dispatch.step == DISPATCH_FINISHED || j->dispatch.step == DISPATCH_IDLE);
+}
+
+bool flush_jobs(struct core *c)
+{
+	size_t done = 0;
+
+	for (; done < c->dirty.len; done++) {
+		struct job *j = c->dirty.items[done];
+		if (registry_batch_full(c->batch) ||
+		    registry_batch_room(c->batch) < ROWS_PER_JOB + j->events.len)
+			break;
+		j->dirty = false;
+		flush_job(c, j);
+		j->flushed = true;
+		vec_push(&c->flushed, j);
+	}
+	memmove(c->dirty.items, c->dirty.items + done,
+		(c->dirty.len - done) * sizeof(*c->dirty.items));
+	c->dirty.len -= done;
+	return c->dirty.len > 0;
+}
+
+void flush_committed(struct core *c)
+{
+	struct VEC(struct job *) flushed = {c->flushed.items, c->flushed.len, c->flushed.cap};
+
+	memset(&c->flushed, 0, sizeof(c->flushed));
+	vec_foreach (&flushed, p)
+		(*p)->flushed = false;
+	vec_foreach (&flushed, p) {
+		struct job *j = *p;
+		if (j->settled && !j->dirty)
+			job_destroy(c, j);
+		else
+			courier_committed(c, j);
+	}
+	vec_done(&flushed);
+}

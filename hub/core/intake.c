@@ -1,0 +1,89 @@
+#include "core/intake.h"
+
+#include "base/json.h"
+#include "core/query.h"
+#include "core/quota.h"
+
+#include <errno.h>
+
+/* Puts `text` at offset `at` of a draft, at or behind the start of its metadata. */
+static void draft_insert(struct object_draft *d, size_t at, const char *text)
+{
+	size_t n = strlen(text);
+	struct store_extent *parts[] = {&d->extents.revision, &d->extents.spec, &d->extents.status};
+
+	d->json = xrealloc(d->json, d->len + n + 1);
+	memmove(d->json + at + n, d->json + at, d->len - at + 1);
+	memcpy(d->json + at, text, n);
+	d->len += n;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (parts[i]->at >= at)
+			parts[i]->at += (uint32_t)n;
+	d->extents.metadata.len += (uint32_t)n;
+}
+
+static void add_finalizer(struct object_draft *d)
+{
+	struct span meta = span_make(d->json + d->extents.metadata.at, d->extents.metadata.len);
+	struct span list;
+
+	if (json_text_member(meta, "finalizers", &list) == 0 &&
+	    json_text_type(list) == JSON_ARRAY) {
+		struct span key, value;
+		size_t pos = 0, at = (size_t)(list.ptr - d->json) + 1;
+		bool any = false;
+		while (json_text_next(list, &pos, &key, &value)) {
+			any = true;
+			if (span_is(json_text_plain(value), OBJECT_HUB_FINALIZER))
+				return;
+		}
+		draft_insert(
+		    d, at, any ? "\"" OBJECT_HUB_FINALIZER "\"," : "\"" OBJECT_HUB_FINALIZER "\"");
+	} else {
+		draft_insert(d, d->extents.metadata.at + 1,
+			     "\"finalizers\":[\"" OBJECT_HUB_FINALIZER "\"],");
+	}
+	d->flags |= OBJECT_HAS_FINALIZERS;
+}
+
+static bool is_main(const struct command *cmd)
+{
+	return !cmd->subresource || !cmd->subresource[0];
+}
+
+/* What the hub adds. Negative: the command's answer is filled in. */
+static int admit(struct core *c, struct command *cmd)
+{
+	const struct kind *k = cmd->kind;
+
+	if (cmd->verb == COMMAND_CREATE && (k->is_job || k->type == TYPE_CLUSTER))
+		add_finalizer(&cmd->draft);
+	if (k->type == TYPE_ELASTIC_QUOTA_TREE && is_main(cmd) &&
+	    (cmd->verb == COMMAND_CREATE || cmd->verb == COMMAND_UPDATE) &&
+	    !(cmd->draft.flags & OBJECT_DELETING))
+		return quota_admit_command(c, cmd);
+	return 0;
+}
+
+bool intake_run(struct core *c)
+{
+	struct command *cmd;
+
+	while (!registry_batch_full(c->batch) && (cmd = inbox_take(c->inbox))) {
+		if (cmd->verb == COMMAND_QUERY) {
+			query_answer(c, cmd);
+			registry_answer(c->batch, cmd);
+			continue;
+		}
+		if (!cmd->admitted && admit(c, cmd) < 0) {
+			registry_answer(c->batch, cmd);
+			continue;
+		}
+		cmd->admitted = true;
+		if (registry_execute(c->batch, cmd) == -EAGAIN) {
+			inbox_untake(c->inbox, cmd);
+			break;
+		}
+	}
+	return !inbox_is_empty(c->inbox);
+}

@@ -1,0 +1,13 @@
+#ifndef CORE_INTAKE_H
+#define CORE_INTAKE_H
+/*
+ * Commands from the API fronts, before and into the registry: what the hub adds to the generic
+ * write path. Jobs and Clusters get the hub's finalizer at birth; quota trees are checked with
+ * every rule of their dialect; queries are answered from the structures that decide.
+ */
+#include "core/state.h"
+
+/* Takes commands while the batch has room. True when more are waiting. */
+bool intake_run(struct core *c);
+
+#endif

@@ -1,0 +1,359 @@
+#include "core/job.h"
+
+#include "base/json.h"
+#include "base/num.h"
+
+#include <stdarg.h>
+
+static struct span key_text(struct buf *b, uint16_t type, struct span ns, struct span name)
+{
+	buf_clear(b);
+	buf_add_u64(b, type);
+	buf_add_char(b, '/');
+	buf_add_span(b, ns);
+	buf_add_char(b, '/');
+	buf_add_span(b, name);
+	return buf_span(b);
+}
+
+static struct span number_key(const uint64_t *number)
+{
+	return span_make((const char *)number, sizeof(*number));
+}
+
+struct job *job_by_key(const struct core *c, uint16_t type, struct span ns, struct span name)
+{
+	auto_buf b = BUF_INIT;
+	return map_get(&c->jobs_by_key, key_text(&b, type, ns, name));
+}
+
+struct job *job_by_uid(const struct core *c, struct span uid_text)
+{
+	return uid_text.len ? map_get(&c->jobs_by_uid, uid_text) : NULL;
+}
+
+struct job *job_by_number(const struct core *c, uint64_t number)
+{
+	return map_get(&c->jobs_by_number, number_key(&number));
+}
+
+int32_t job_priority_value(const struct core *c, struct span name)
+{
+	const int32_t *value = name.len ? map_get(&c->priority_classes, name) : NULL;
+	if (value)
+		return *value;
+	return c->has_default_priority ? c->default_priority : 0;
+}
+
+static int take_digest(struct job *j, struct span digest, struct err *reterr)
+{
+	char *bytes = xstrndup(digest.ptr, digest.len);
+
+	arena_reset(&j->mem);
+	if (job_digest_unpack(span_make(bytes, digest.len), &j->mem, &j->digest) < 0) {
+		free(bytes);
+		j->digest = (struct job_digest){0};
+		return err_set(reterr, ERR_INTERNAL, "the stored digest of %s %s/%s is malformed",
+			       j->kind->kind, j->ns, j->name);
+	}
+	free(j->digest_bytes);
+	j->digest_bytes = bytes;
+	return 0;
+}
+
+static void take_flags(struct job *j, const struct store_object *o)
+{
+	j->deleting = o->flags & OBJECT_DELETING;
+	j->user_suspended = j->digest.suspend;
+	j->finished = o->flags & OBJECT_FINISHED;
+}
+
+/* When the object was created, from its own text: the place in the queue survives restarts. */
+static usec created_at(const struct store_object *o, usec otherwise)
+{
+	struct span v;
+	usec t;
+
+	if (json_text_path(o->json, &v, "metadata", "creationTimestamp", NULL) < 0 ||
+	    clock_parse(json_text_plain(v), &t) < 0)
+		return otherwise;
+	return t;
+}
+
+int job_create(struct core *c, const struct kind *kind, const struct store_object *o,
+	       struct job **ret, struct err *reterr)
+{
+	struct job *j = xcalloc(1, sizeof(*j));
+	auto_buf b = BUF_INIT;
+
+	j->kind = kind;
+	j->ns = xstrndup(o->key.ns.ptr, o->key.ns.len);
+	j->name = xstrndup(o->key.name.ptr, o->key.name.len);
+	memcpy(j->uid, o->uid, STORE_UID_LEN);
+	object_uid_format(j->uid, j->uid_text);
+	int r = take_digest(j, o->digest, reterr);
+	if (r < 0) {
+		free(j->ns);
+		free(j->name);
+		arena_done(&j->mem);
+		free(j);
+		return r;
+	}
+	take_flags(j, o);
+	j->number = ++c->next_job;
+	j->created = created_at(o, c->now);
+	j->first_attempt = j->created;
+	j->priority = job_priority_value(c, j->digest.priority_class);
+	map_put(&c->jobs_by_key, key_text(&b, kind->type, o->key.ns, o->key.name), j);
+	map_put(&c->jobs_by_uid, span_of(j->uid_text), j);
+	map_put(&c->jobs_by_number, number_key(&j->number), j);
+	*ret = j;
+	return 0;
+}
+
+bool job_update(struct core *c, struct job *j, const struct store_object *o)
+{
+	bool changed = !span_eq(o->digest, span_make(j->digest_bytes, o->digest.len));
+	bool was_deleting = j->deleting, was_finished = j->finished;
+
+	if (changed && take_digest(j, o->digest, NULL) < 0)
+		return false;
+	take_flags(j, o);
+	j->finished = j->finished || was_finished;
+	if (changed)
+		j->priority = job_priority_value(c, j->digest.priority_class);
+	return changed || was_deleting != j->deleting;
+}
+
+static void drop_from(struct job **items, size_t *len, const struct job *j)
+{
+	for (size_t i = 0; i < *len; i++) {
+		if (items[i] == j) {
+			items[i] = items[--*len];
+			return;
+		}
+	}
+}
+
+void job_destroy(struct core *c, struct job *j)
+{
+	auto_buf b = BUF_INIT;
+	struct span key = key_text(&b, j->kind->type, span_of(j->ns), span_of(j->name));
+
+	if (map_get(&c->jobs_by_key, key) == j)
+		map_remove(&c->jobs_by_key, key);
+	if (map_get(&c->jobs_by_uid, span_of(j->uid_text)) == j)
+		map_remove(&c->jobs_by_uid, span_of(j->uid_text));
+	map_remove(&c->jobs_by_number, number_key(&j->number));
+	if (j->dirty)
+		drop_from(c->dirty.items, &c->dirty.len, j);
+	if (j->flushed)
+		drop_from(c->flushed.items, &c->flushed.len, j);
+	core_job_timer_remove(c, j);
+	placer_ask_unref(c->placer, j->ask);
+	fleet_shape_unref(c->fleet, j->shape);
+	vec_foreach (&j->events, e)
+		free(e->message);
+	vec_done(&j->events);
+	arena_done(&j->mem);
+	free(j->digest_bytes);
+	free(j->ns);
+	free(j->name);
+	free(j->policy_ns);
+	free(j->policy_name);
+	free(j->hold_detail);
+	free(j->unit_name);
+	free(j->elastic_name);
+	free(j->dispatch_message);
+	free(j->status);
+	free(j->top_reason);
+	free(j);
+}
+
+/* ---- what it asks ---- */
+
+static const struct label *labels_of(struct arena *mem, const struct info_pair *pairs, size_t n)
+{
+	struct label *out = arena_array(mem, struct label, n);
+	for (size_t i = 0; i < n; i++)
+		out[i] = (struct label){pairs[i].key, pairs[i].value};
+	return out;
+}
+
+static enum node_op op_of(enum match_op op)
+{
+	static const enum node_op ops[] = {
+	    [MATCH_IN] = NODE_OP_IN,	     [MATCH_NOT_IN] = NODE_OP_NOT_IN,
+	    [MATCH_EXISTS] = NODE_OP_EXISTS, [MATCH_DOES_NOT_EXIST] = NODE_OP_DOES_NOT_EXIST,
+	    [MATCH_GT] = NODE_OP_GT,	     [MATCH_LT] = NODE_OP_LT,
+	};
+	return (size_t)op < ARRAY_LEN(ops) ? ops[op] : NODE_OP_INVALID;
+}
+
+static const struct node_term *terms_of(struct arena *mem, const struct info_term *terms, size_t n)
+{
+	struct node_term *out = arena_array(mem, struct node_term, n);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t m = terms[i].n_requirements;
+		struct node_expr *exprs = arena_array(mem, struct node_expr, m);
+		for (size_t k = 0; k < m; k++) {
+			const struct info_requirement *q = &terms[i].requirements[k];
+			exprs[k] = (struct node_expr){q->key, op_of(q->op), q->values, q->n_values};
+		}
+		out[i] = (struct node_term){.labels = exprs, .n_labels = m};
+	}
+	return out;
+}
+
+enum taint_effect core_taint_effect(enum info_effect e)
+{
+	return e == INFO_NO_EXECUTE	      ? TAINT_NO_EXECUTE
+	       : e == INFO_PREFER_NO_SCHEDULE ? TAINT_PREFER_NO_SCHEDULE
+					      : TAINT_NO_SCHEDULE;
+}
+
+static const struct toleration *tolerations_of(struct arena *mem, const struct info_toleration *t,
+					       size_t n)
+{
+	struct toleration *out = arena_array(mem, struct toleration, n);
+	for (size_t i = 0; i < n; i++)
+		out[i] = (struct toleration){
+		    .key = t[i].key,
+		    .value = t[i].value,
+		    .exists = t[i].op == TOLERATE_EXISTS,
+		    .effect = t[i].any_effect ? TAINT_ANY_EFFECT : core_taint_effect(t[i].effect),
+		};
+	return out;
+}
+
+static int requests_of(struct core *c, struct arena *mem, const struct template_info *pod,
+		       struct pod_set *set, struct err *reterr)
+{
+	struct request *out = arena_array(mem, struct request, pod->n_requests);
+
+	for (size_t i = 0; i < pod->n_requests; i++) {
+		int r = resource_table_index(fleet_resources(c->fleet), pod->requests[i].resource,
+					     &out[i].resource, reterr);
+		if (r < 0)
+			return r;
+		out[i].amount = pod->requests[i].value;
+	}
+	set->requests = out;
+	set->n_requests = pod->n_requests;
+	return 0;
+}
+
+static int shape_of(struct core *c, const struct job *j, struct arena *mem, struct job_shape *ret,
+		    struct err *reterr)
+{
+	struct pod_set *sets = arena_array(mem, struct pod_set, j->digest.n_pod_sets);
+
+	*ret = (struct job_shape){.sets = sets, .n_sets = j->digest.n_pod_sets};
+	for (size_t i = 0; i < j->digest.n_pod_sets; i++) {
+		const struct job_pod_set *p = &j->digest.pod_sets[i];
+		sets[i] = (struct pod_set){
+		    .name = p->name,
+		    .count = p->count,
+		    .groups = p->exclusive_topology.len ? (uint32_t)p->groups : 0,
+		    .selector = labels_of(mem, p->pod.node_selector, p->pod.n_node_selector),
+		    .n_selector = p->pod.n_node_selector,
+		    .terms = terms_of(mem, p->pod.affinity, p->pod.n_affinity),
+		    .n_terms = p->pod.n_affinity,
+		    .tolerations = tolerations_of(mem, p->pod.tolerations, p->pod.n_tolerations),
+		    .n_tolerations = p->pod.n_tolerations,
+		};
+		if (p->exclusive_topology.len)
+			ret->exclusive_topology = p->exclusive_topology;
+		int r = requests_of(c, mem, &p->pod, &sets[i], reterr);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int job_ask(struct core *c, struct job *j, const struct propagation_policy *policy,
+	    struct err *reterr)
+{
+	auto_arena mem = ARENA_INIT;
+	char api_version[KIND_API_VERSION_MAX];
+	struct job_shape spec;
+	struct shape *shape;
+	struct ask *ask;
+
+	int r = shape_of(c, j, &mem, &spec, reterr);
+	if (r == 0)
+		r = fleet_shape_ref(c->fleet, &spec, &shape, reterr);
+	if (r < 0)
+		return r;
+	struct api_kind kind = {span_of(kind_api_version(j->kind, api_version)),
+				span_of(j->kind->kind)};
+	r = placer_ask_ref(c->placer, shape, &policy->placement, &kind, &ask, reterr);
+	if (r < 0) {
+		fleet_shape_unref(c->fleet, shape);
+		return r;
+	}
+	placer_ask_unref(c->placer, j->ask);
+	fleet_shape_unref(c->fleet, j->shape);
+	j->ask = ask;
+	j->shape = shape;
+	return 0;
+}
+
+void job_total(const struct job *j, struct elastic_quantity out[JOB_MAX_RESOURCES], size_t *ret_n)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->digest.n_pod_sets; i++) {
+		const struct job_pod_set *p = &j->digest.pod_sets[i];
+		for (size_t k = 0; k < p->pod.n_requests; k++) {
+			const struct info_amount *a = &p->pod.requests[k];
+			size_t at = 0;
+			while (at < n && !span_eq(out[at].resource, a->resource))
+				at++;
+			if (at == JOB_MAX_RESOURCES)
+				continue;
+			if (at == n)
+				out[n++] = (struct elastic_quantity){a->resource, 0};
+			out[at].value = num_add_sat(out[at].value, num_mul_sat(a->value, p->count));
+		}
+	}
+	*ret_n = n;
+}
+
+int64_t job_pods(const struct job *j)
+{
+	int64_t n = 0;
+	for (size_t i = 0; i < j->digest.n_pod_sets; i++)
+		n = num_add_sat(n, j->digest.pod_sets[i].count);
+	return n;
+}
+
+uint32_t job_pod_set_index(const struct job *j, struct span name)
+{
+	for (size_t i = 0; i < j->digest.n_pod_sets; i++)
+		if (span_eq(j->digest.pod_sets[i].name, name))
+			return (uint32_t)i;
+	return 0;
+}
+
+const char *job_text(const struct job *j, char out[JOB_TEXT_MAX])
+{
+	(void)snprintf(out, JOB_TEXT_MAX, "%s %s/%s", j->kind->kind, j->ns, j->name);
+	return out;
+}
+
+void job_event_add(struct core *c, struct job *j, const char *type, const char *reason,
+		   const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (j->events.len >= 16)
+		return; /* a burst within one batch; the reasons repeat */
+	vec_push(&j->events, (struct job_event){type, reason, xstrdup(line)});
+	core_job_dirty(c, j);
+}

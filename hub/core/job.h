@@ -1,0 +1,51 @@
+#ifndef CORE_JOB_H
+#define CORE_JOB_H
+/*
+ * The record of one live job: identity, what it asks, where it stands.
+ *
+ * Records exist for jobs that wait, run, or whose copy is not proven gone. Finding one is by key
+ * (the hub's object), by uid (labels of copies and pods) or by number (ledger, orders).
+ */
+#include "core/state.h"
+
+/* A record from a stored job object, in core's maps; dispatch idle, nothing charged. A malformed
+ * digest is ERR_INTERNAL. */
+int job_create(struct core *c, const struct kind *kind, const struct store_object *o,
+	       struct job **ret, struct err *reterr) MUST_CHECK;
+/* Takes digest, flags and revision of a newer version of the object. True when something that
+ * queueing or placement reads has changed. */
+bool job_update(struct core *c, struct job *j, const struct store_object *o);
+/* Out of all maps and lists, and freed. Quota and ledger must have been given back. */
+void job_destroy(struct core *c, struct job *j);
+
+struct job *job_by_key(const struct core *c, uint16_t type, struct span ns, struct span name);
+struct job *job_by_uid(const struct core *c, struct span uid_text);
+struct job *job_by_number(const struct core *c, uint64_t number);
+
+/* Value of a PriorityClass; the default one's, or 0, when the name is absent or unknown. */
+int32_t job_priority_value(const struct core *c, struct span name);
+
+/* References the shape and the ask of this job for a policy; gives back older ones. ERR_INVALID
+ * when the shape is beyond limits. */
+int job_ask(struct core *c, struct job *j, const struct propagation_policy *policy,
+	    struct err *reterr) MUST_CHECK;
+
+/* The job's whole request as (resource, amount) sums over all pods; *ret_n entries, at most
+ * JOB_MAX_RESOURCES. Saturates. Spans borrow from the digest. */
+#define JOB_MAX_RESOURCES 64
+void job_total(const struct job *j, struct elastic_quantity out[JOB_MAX_RESOURCES], size_t *ret_n);
+
+/* Pods of all sets. */
+int64_t job_pods(const struct job *j);
+/* Index of a pod set by name; 0 when there is no such set. */
+uint32_t job_pod_set_index(const struct job *j, struct span name);
+
+/* "PyTorchJob default/name" for logs. Returns out. */
+#define JOB_TEXT_MAX 384
+const char *job_text(const struct job *j, char out[JOB_TEXT_MAX]);
+
+/* Adds an event to record with the next flush; message is formatted. type: Normal or Warning. */
+void job_event_add(struct core *c, struct job *j, const char *type, const char *reason,
+		   const char *fmt, ...) PRINTF_LIKE(5, 6);
+
+#endif

@@ -1,0 +1,51 @@
+#ifndef CORE_MEMBER_H
+#define CORE_MEMBER_H
+/*
+ * Members: a Cluster object, its credentials, its streams, its place in the policies' view.
+ *
+ * A member is (kube-system uid, a number the hub gives). The number is given with the Cluster
+ * object's uid and persists; orders, facts and cursors carry it. A server that answers with
+ * another kube-system uid than the one that joined is not this member: its streams stop and the
+ * Cluster says so, until it is unjoined and joined again.
+ *
+ * Credentials: Cluster.spec.secretRef names a Secret with the key `kubeconfig`.
+ */
+#include "core/state.h"
+
+#define MEMBER_CORDON_TAINT "cluster.karmada.io/unschedulable"
+
+/* The member of a job's placement, NULL when it has none. */
+struct member *member_of(const struct core *c, const struct job *j);
+struct member *member_by_number(const struct core *c, uint32_t number);
+struct member *member_by_name(const struct core *c, struct span name);
+
+/* A Cluster object was committed (or read at start): creates or refreshes its member, and sends
+ * the credentials to the net thread when they are new. */
+void member_observe(struct core *c, const struct store_object *cluster);
+/* The Cluster object is gone. */
+void member_forget(struct core *c, struct span name);
+/* Frees the record alone (shutdown, rebuild). */
+void member_free(struct core *c, struct member *m);
+/* A Secret was committed or deleted: members that use it are joined anew. */
+void member_observe_secret(struct core *c, struct span ns, struct span name);
+
+/* FACT_MEMBER. */
+void member_state(struct core *c, struct member *m, const struct fact *f);
+/* Brings the placement view in line with condition, streams and spec. */
+void member_refresh(struct core *c, struct member *m);
+
+/* Writes what is due of Cluster statuses; stops when the batch is full. */
+void member_flush(struct core *c);
+/* Earliest time at which member_flush() has something to do; INT64_MAX when nothing. */
+usec member_due(const struct core *c);
+
+/* Deleting Clusters: withdraws every copy, and removes the object when nothing is left there. */
+void member_unjoin_step(struct core *c, struct member *m);
+
+/* The plural path of a kind's objects on a member: "/apis/kubeflow.org/v1/namespaces/ns/
+ * pytorchjobs" plus "/name" when name is not NULL. */
+void member_path(const struct kind *kind, const char *ns, const char *name, struct buf *out);
+
+const char *member_condition_reason(enum member_condition condition);
+
+#endif

@@ -1,0 +1,17 @@
+#ifndef CORE_POD_OBJECT_H
+#define CORE_POD_OBJECT_H
+/*
+ * Pods of the hub's own jobs as objects at the hub: the member's text with the label
+ * muster.dev/cluster, a resourceVersion of ours, and neither managedFields nor owner references
+ * (their owners live on the member).
+ */
+#include "core/state.h"
+#include "kube/pod_info.h"
+
+/* json: checked text of the member's Pod. One row in the mirror. */
+int pod_object_put(struct core *c, const struct member *m, const struct pod_info *info,
+		   struct span json);
+/* key: namespace/name. */
+void pod_object_delete(struct core *c, const struct member *m, struct span key);
+
+#endif

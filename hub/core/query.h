@@ -1,0 +1,28 @@
+#ifndef CORE_QUERY_H
+#define CORE_QUERY_H
+/*
+ * Answers from the structures that decide, as JSON, for `muster`, the dashboard and scripts:
+ * GET /apis/muster.dev/v1alpha1/...
+ *
+ *	clusters				every member: state, capacity, largest gang
+ *	jobs					every live job: where it stands
+ *	queues					every queue: pending, admitted, its first units
+ *	quota					the tree with min, max, used
+ *	namespaces/NS/KIND/NAME/why		one job: gates, quota path, every cluster's verdict
+ *
+ * Verdicts are computed here, when asked, by the functions that decide (DESIGN section 4); nothing
+ * is changed. KIND is the plural resource or the kind, in any case.
+ */
+#include "core/state.h"
+
+/* Fills cmd->result, or cmd->err. */
+void query_answer(struct core *c, struct command *cmd);
+
+/* The parts, each one JSON value appended to out. */
+void query_why(struct core *c, struct job *j, struct buf *out);
+void query_job_line(struct core *c, struct job *j, struct buf *out);
+/* One sentence and a code on where the job stands. code is static. */
+const char *query_standing(struct core *c, struct job *j, char *sentence, size_t size,
+			   size_t *ret_position);
+
+#endif

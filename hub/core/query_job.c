@@ -1,0 +1,264 @@
+/*
+ * Where one job stands: a line for lists, and the whole story for `why`.
+ */
+#include "base/json.h"
+#include "core/binding.h"
+#include "core/job.h"
+#include "core/member.h"
+#include "core/query.h"
+#include "quota-tree/quota_message.h"
+
+#include <inttypes.h>
+
+#define MAX_VERDICTS 1024
+
+static const char *running_state(const struct job *j)
+{
+	if (j->finished)
+		return j->phase == COPY_FAILED ? "Failed" : "Succeeded";
+	if (j->deleting || j->gone)
+		return "Deleting";
+	if (j->dispatch.step == DISPATCH_WITHDRAWING)
+		return "Withdrawing";
+	if (j->dispatch.step == DISPATCH_CONFLICT)
+		return "Conflict";
+	if (j->dispatch.step == DISPATCH_STARTED)
+		return j->phase == COPY_RUNNING ? "Running" : "Starting";
+	return j->dispatch.step == DISPATCH_IDLE ? "Queued" : "Placing";
+}
+
+static const char *standing_code(const struct elastic_standing *s)
+{
+	switch (s->state) {
+	case ELASTIC_QUOTA:
+		return s->verdict.never ? "ExceedsMaxQuota" : "WaitingForQuota";
+	case ELASTIC_MIN:
+		return "WaitingForQuota";
+	case ELASTIC_PLACEMENT:
+		return "NoFeasibleCluster";
+	case ELASTIC_BEHIND:
+		return "AheadInQueue";
+	case ELASTIC_READY:
+	case ELASTIC_SKIPPED:
+	case ELASTIC_ADMITTED:
+	case ELASTIC_STATE_MAX:
+	default:
+		return "PendingEvaluation";
+	}
+}
+
+const char *query_standing(struct core *c, struct job *j, char *sentence, size_t size,
+			   size_t *ret_position)
+{
+	struct elastic_standing s;
+
+	sentence[0] = '\0';
+	*ret_position = 0;
+	if (j->dispatch.step != DISPATCH_IDLE || j->finished) {
+		(void)snprintf(sentence, size, "%s",
+			       j->dispatch_message ? j->dispatch_message : "");
+		return "";
+	}
+	if (j->hold != HOLD_NONE) {
+		(void)snprintf(sentence, size, "%s", j->hold_detail ? j->hold_detail : "");
+		return j->top_reason ? j->top_reason : "Suspended";
+	}
+	if (!j->unit || !c->quota.queues)
+		return j->top_reason ? j->top_reason : "PendingEvaluation";
+	elastic_queue_standing(c->quota.queues, j->unit, &s);
+	*ret_position = s.position;
+	quota_message_standing(c->quota.tree, &s, sentence, size);
+	if (s.state == ELASTIC_PLACEMENT && j->top_reason)
+		return j->top_reason;
+	return standing_code(&s);
+}
+
+static struct span queue_of(const struct core *c, const struct job *j)
+{
+	if (j->unit && c->quota.tree)
+		return elastic_tree_path(c->quota.tree, elastic_unit_node(j->unit));
+	return j->digest.queue_name.len ? j->digest.queue_name : SPAN("");
+}
+
+static void add_totals(const struct job *j, struct buf *b)
+{
+	struct elastic_quantity sums[JOB_MAX_RESOURCES];
+	char text[QUOTA_QUANTITY_MAX];
+	size_t n;
+
+	job_total(j, sums, &n);
+	buf_add_char(b, '{');
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_add_char(b, ',');
+		buf_add_json_str(b, sums[i].resource);
+		quota_message_quantity(sums[i].resource, sums[i].value, text, sizeof(text));
+		buf_addf(b, ":\"%s\"", text);
+	}
+	buf_add_char(b, '}');
+}
+
+void query_job_line(struct core *c, struct job *j, struct buf *b)
+{
+	const struct member *m = member_of(c, j);
+	char sentence[512], when[CLOCK_TEXT_MAX];
+	size_t position;
+	const char *code = query_standing(c, j, sentence, sizeof(sentence), &position);
+
+	buf_add_str(b, "{\"namespace\":");
+	buf_add_json_str(b, span_of(j->ns));
+	buf_add_str(b, ",\"name\":");
+	buf_add_json_str(b, span_of(j->name));
+	buf_addf(b,
+		 ",\"kind\":\"%s\",\"uid\":\"%s\",\"priority\":%d,\"pods\":%" PRId64
+		 ",\"livePods\":%u,\"status\":\"%s\",\"queue\":",
+		 j->kind->kind, j->uid_text, j->priority, job_pods(j), j->live_pods,
+		 running_state(j));
+	buf_add_json_str(b, queue_of(c, j));
+	buf_add_str(b, ",\"cluster\":");
+	buf_add_json_str(b, span_of(m ? m->name : ""));
+	buf_addf(b, ",\"position\":%zu,\"reason\":\"%s\",\"message\":", position, code);
+	buf_add_json_str(b, span_of(sentence));
+	buf_addf(b, ",\"created\":\"%s\",\"waitSeconds\":%" PRId64 ",\"resources\":",
+		 clock_format(j->created, when),
+		 ((j->decided_at ? j->decided_at : c->now) - j->first_attempt) / USEC_PER_SEC);
+	add_totals(j, b);
+	buf_add_char(b, '}');
+}
+
+/* ---- why ---- */
+
+static void add_quota_path(struct core *c, struct job *j, struct buf *b)
+{
+	struct quota_verdict path[QUOTA_MAX_DEPTH];
+	struct quota_request request;
+	char text[512];
+
+	if (!j->unit || !c->quota.tree)
+		return;
+	const struct quota_tree *q = elastic_tree_quota_const(c->quota.tree);
+	request = elastic_unit_request(j->unit);
+	size_t n =
+	    quota_tree_explain(q, elastic_unit_node(j->unit), &request, path, ARRAY_LEN(path));
+	buf_add_str(b, ",\"quota\":[");
+	for (size_t i = 0; i < n && i < ARRAY_LEN(path); i++) {
+		const struct quota_verdict *v = &path[i];
+		struct span resource = quota_tree_resource_name(q, v->resource);
+		buf_add_str(b, i ? ",{\"node\":" : "{\"node\":");
+		buf_add_json_str(b, elastic_tree_path(c->quota.tree, v->node));
+		buf_add_str(b, ",\"resource\":");
+		buf_add_json_str(b, resource);
+		buf_addf(b, ",\"fits\":%s,\"never\":%s", v->reason == QUOTA_FITS ? "true" : "false",
+			 v->never ? "true" : "false");
+		const struct {
+			const char *key;
+			int64_t value;
+		} numbers[] = {{"request", v->request}, {"limit", v->limit}, {"used", v->used}};
+		for (size_t k = 0; k < ARRAY_LEN(numbers); k++) {
+			quota_message_quantity(resource, numbers[k].value, text, sizeof(text));
+			buf_addf(b, ",\"%s\":\"%s\"", numbers[k].key, text);
+		}
+		if (quota_message_verdict(c->quota.tree, elastic_unit_node(j->unit), v, text,
+					  sizeof(text))) {
+			buf_add_str(b, ",\"message\":");
+			buf_add_json_str(b, span_of(text));
+		}
+		buf_add_char(b, '}');
+	}
+	buf_add_char(b, ']');
+}
+
+static void add_verdict(struct core *c, const struct verdict *v, struct buf *b)
+{
+	const struct cluster_spec *spec = cluster_view_spec(c->fleet, v->cluster);
+	char text[512];
+
+	buf_add_str(b, "{\"cluster\":");
+	buf_add_json_str(b, spec ? spec->name : SPAN(""));
+	buf_addf(b, ",\"verdict\":\"%s\",\"never\":%s,\"decider\":\"%s\",\"message\":",
+		 verdict_reason(v->code), verdict_is_never(v->code) ? "true" : "false",
+		 verdict_decider_to_string(verdict_decider(v->code)));
+	verdict_sentence(c->fleet, v, c->now, text, sizeof(text));
+	buf_add_json_str(b, span_of(text));
+	verdict_remedy(c->fleet, v, text, sizeof(text));
+	buf_add_str(b, ",\"remedy\":");
+	buf_add_json_str(b, span_of(text));
+	buf_addf(b,
+		 ",\"need\":%" PRId64 ",\"free\":%" PRId64 ",\"total\":%" PRId64
+		 ",\"largest\":%" PRId64 "}",
+		 v->fit.need, v->fit.free, v->fit.total, v->fit.largest);
+}
+
+static void add_verdicts(struct core *c, struct job *j, struct buf *b)
+{
+	struct verdict *v;
+
+	if (!j->ask || j->dispatch.step != DISPATCH_IDLE)
+		return;
+	v = xcalloc(MAX_VERDICTS, sizeof(*v));
+	size_t n = placement_explain(c->placer, j->ask, j->excluded, j->n_excluded, c->now, v,
+				     MAX_VERDICTS);
+	n = n < MAX_VERDICTS ? n : MAX_VERDICTS;
+	buf_addf(b, ",\"neverFits\":%s,\"clusters\":[",
+		 n && placement_never_fits(v, n) ? "true" : "false");
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_add_char(b, ',');
+		add_verdict(c, &v[i], b);
+	}
+	buf_add_char(b, ']');
+	free(v);
+}
+
+static void add_policy(const struct job *j, struct buf *b)
+{
+	buf_add_str(b, ",\"policy\":");
+	if (!j->policy_name) {
+		buf_add_str(b, "\"(built-in: gang, every cluster)\"");
+		return;
+	}
+	auto_buf name = BUF_INIT;
+	buf_addf(&name, "%s%s%s", j->policy_ns ? j->policy_ns : "", j->policy_ns ? "/" : "",
+		 j->policy_name);
+	buf_add_json_str(b, buf_span(&name));
+}
+
+static void add_gates(struct core *c, struct job *j, struct buf *b)
+{
+	struct elastic_standing s = {0};
+	bool quota = true, first = true;
+
+	if (j->unit && c->quota.queues) {
+		elastic_queue_standing(c->quota.queues, j->unit, &s);
+		quota = s.verdict.reason == QUOTA_FITS;
+		first = s.state != ELASTIC_BEHIND;
+	}
+	buf_addf(
+	    b, ",\"gates\":{\"policy\":%s,\"queue\":%s,\"turn\":%s,\"quota\":%s,\"placement\":%s}",
+	    j->hold == HOLD_NO_POLICY ? "false" : "true",
+	    j->hold == HOLD_NO_QUEUE || j->hold == HOLD_NO_QUOTA ? "false" : "true",
+	    first ? "true" : "false", quota ? "true" : "false",
+	    j->dispatch.step == DISPATCH_IDLE ? "false" : "true");
+	if (j->unit)
+		buf_addf(b, ",\"pending\":%zu", s.pending);
+}
+
+void query_why(struct core *c, struct job *j, struct buf *b)
+{
+	char when[CLOCK_TEXT_MAX];
+
+	buf_add_str(b, "{\"job\":");
+	query_job_line(c, j, b);
+	add_policy(j, b);
+	if (j->decided_at) {
+		buf_addf(b, ",\"decidedAt\":\"%s\",\"epoch\":%" PRIu64 ",\"dispatch\":\"%s\"",
+			 clock_format(j->decided_at, when), j->dispatch.epoch,
+			 dispatch_step_name(j->dispatch.step));
+	}
+	if (!j->finished && !j->deleting) {
+		add_gates(c, j, b);
+		add_quota_path(c, j, b);
+		add_verdicts(c, j, b);
+	}
+	buf_add_char(b, '}');
+}

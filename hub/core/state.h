@@ -1,0 +1,309 @@
+#ifndef CORE_STATE_H
+#define CORE_STATE_H
+/*
+ * What the core thread knows: the memory behind its decisions. Private to hub/core.
+ *
+ * All of it is derived: truth is in the store, and core_restart() rebuilds this from there by the
+ * same functions that keep it up to date. User writes reach it only after their commit
+ * (observe.h). The core's own decisions change it before the commit that records them; should
+ * that commit fail, everything here is thrown away and rebuilt.
+ *
+ * Thread: the core thread alone. A job that is finished and settled is not here.
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "core/dispatch/dispatch.h"
+#include "kinds/job_digest.h"
+#include "kinds/types.h"
+#include "kube/kind.h"
+#include "kube/object.h"
+#include "policies/ledger.h"
+#include "policies/placement.h"
+#include "policies/propagation.h"
+#include "policies/waiting.h"
+#include "quota-tree/elastic_queue.h"
+#include "registry/inbox.h"
+#include "registry/registry.h"
+#include "wire/order.h"
+
+struct core;
+
+/* ---- members ---- */
+
+enum prepared { PREPARED_NO = 0, PREPARED_ASKED, PREPARED_YES };
+
+/* A namespace (or PriorityClass) that the hub made sure of on a member. */
+struct prepared_thing {
+	enum prepared state;
+	struct VEC(uint64_t) waiting; /* job numbers */
+};
+
+/* A copy that belongs to no job, whose deletion was not answered yet. */
+struct orphan {
+	char *path, *uid;
+	usec retry_at;
+};
+
+struct member {
+	uint32_t number; /* persistent: in cursors, orders, facts */
+	char *name;	 /* the Cluster object's */
+	uint8_t cluster_uid[STORE_UID_LEN];
+	uint8_t incarnation[STORE_UID_LEN]; /* kube-system uid; zero until first seen */
+	uint32_t view;			    /* number in the policies' fleet */
+	enum member_condition condition;
+	char *message; /* of the condition */
+	usec condition_since;
+	char *kubernetes_version, *server;
+	uint32_t apis; /* bit per member_stream */
+	bool apis_known;
+	bool nodes_listed, pods_listed; /* the view is complete */
+	bool sweep_nodes, sweep_pods;	/* a relist ended: what it did not name goes */
+	bool cordoned, deleting, dead;	/* dead: the operator declared it */
+	bool status_dirty;
+	usec status_due;
+	uint64_t cursors[STREAM_MAX];
+	bool listing[STREAM_MAX];
+	uint32_t cursors_dirty; /* bit per stream */
+	struct map nodes;	/* name -> struct member_node */
+	struct map pods;	/* ns/name -> struct member_pod */
+	struct VEC(struct orphan) orphans;
+	uint32_t cleaning;	   /* deletes of an unjoin in flight */
+	usec unjoin_at;		   /* 0: nothing to do for an unjoin */
+	struct map prepared;	   /* "ns/x", "pc/x" -> struct prepared_thing */
+	struct VEC(uint64_t) jobs; /* numbers of jobs placed here, unordered; stale ones skipped */
+};
+
+struct member_node {
+	uint32_t node; /* number in the view */
+	uint64_t revision;
+	bool seen; /* during a relist */
+};
+
+struct member_pod {
+	uint64_t revision;
+	uint32_t node;		/* charged on, or NODE_NONE */
+	struct amount *amounts; /* what is charged */
+	size_t n_amounts;
+	uint64_t job;	/* number of the hub's job, 0 for foreign pods */
+	bool live;	/* not terminal: keeps the job's absence unproven */
+	bool observed;	/* told to the ledger */
+	bool exclusive; /* of a set with an exclusive topology */
+	bool object;	/* kept as a Pod object in the mirror */
+	bool seen;
+};
+
+/* ---- jobs ---- */
+
+enum job_hold { /* why a job is not even offered for placement */
+		HOLD_NONE,
+		HOLD_SUSPENDED,	       /* suspend: true, by its user */
+		HOLD_NO_POLICY,	       /* requirePolicy */
+		HOLD_NO_QUOTA,	       /* belongs to no elastic quota */
+		HOLD_NO_QUEUE,	       /* names a LocalQueue that does not exist */
+		HOLD_POLICY_SUSPENDED, /* suspension.dispatching */
+		HOLD_MAX,
+};
+
+struct job_event {	  /* waits to be recorded */
+	const char *type; /* Normal, Warning */
+	const char *reason;
+	char *message;
+};
+
+struct job {
+	uint64_t number; /* for the ledger and for orders; never reused in a process; not 0 */
+	const struct kind *kind;
+	char *ns, *name;
+	uint8_t uid[STORE_UID_LEN];
+	char uid_text[OBJECT_UID_TEXT];
+	char *digest_bytes;
+	struct arena mem; /* holds `digest` */
+	struct job_digest digest;
+	bool deleting; /* the hub's object has a deletionTimestamp */
+	bool gone;     /* the hub's object is gone; the record lives until its copy is gone too */
+	bool user_suspended;
+	bool finished;
+	int32_t priority;
+	usec created, first_attempt, decided_at;
+	uint32_t replacements; /* placements so far, for the back-off of re-placement */
+
+	/* policy */
+	char *policy_ns, *policy_name; /* NULL, NULL: the built-in one; ns NULL: cluster-wide */
+	bool must_queue, propagate_deps;
+	enum job_hold hold;
+	char *hold_detail; /* or NULL */
+
+	/* placement */
+	struct shape *shape;
+	struct ask *ask;
+	struct placement_exclusion excluded[4]; /* clusters that refused it */
+	size_t n_excluded;
+	size_t heap_at; /* place in its ask's waiting heap + 1; 0: not there */
+
+	/* queue */
+	struct elastic_unit *unit; /* NULL when not queued */
+	char *unit_name;	   /* of the QueueUnit object */
+	char *elastic_name;	   /* namespace/name given to the queue */
+	uint8_t unit_uid[STORE_UID_LEN];
+	usec unit_created, dequeued_at;
+	const char *unit_phase;
+
+	/* dispatch */
+	struct dispatch_state dispatch;
+	enum dispatch_order order; /* to send once `dispatch` is durable */
+	char order_uid[DISPATCH_UID_MAX];
+	uint64_t order_id;	/* of the call in flight, 0 none */
+	bool copy_seen;		/* during a relist */
+	bool holds;		/* charged in ledger and quota */
+	size_t prepare_at;	/* next dependency to prepare */
+	uint32_t live_pods;	/* on the member of `dispatch`, as the pod stream shows */
+	char *dispatch_message; /* last refusal or failure, for verdicts; or NULL */
+	struct fit_slot *slots; /* of the decision, kept until the ledger has it */
+	enum copy_phase phase;
+
+	/* binding */
+	uint8_t binding_uid[STORE_UID_LEN];
+	usec binding_created;
+	bool binding_exists;
+
+	/* what the next flush writes */
+	bool dirty; /* in core->dirty */
+	bool binding_dirty, unit_dirty, live_dirty, retention_dirty;
+	bool finalize;	     /* take the hub's finalizer off the object */
+	bool live_row;	     /* its row in STORE_AUX_LIVE exists */
+	bool settled;	     /* finished and written: the record may go */
+	bool durable_wanted; /* `order` waits for binding_dirty to be committed */
+	bool flushed;	     /* in core->flushed: written by the batch under way */
+	char *status;	     /* hub status text to splice, or NULL */
+	size_t status_len;
+	bool status_finished;
+	usec status_due; /* not before this time; terminal ones at once */
+	usec status_written;
+	struct VEC(struct job_event) events;
+	char *top_reason; /* last reason told as an event while waiting */
+	usec top_reason_at;
+	size_t timer_at; /* place in the timer heap + 1; 0: none */
+	usec timer;
+};
+
+/* Jobs of one ask that wait for placement outside any queue, best first. */
+struct waiting_jobs {
+	struct VEC(struct job *) heap;
+	bool ready; /* may be tried */
+	usec explained_at;
+	struct ask *parked; /* the reference that keeps a parked ask alive */
+};
+
+/* ---- the quota tree ---- */
+
+struct queue_object { /* one Queue per tree node */
+	char *name;
+	uint8_t uid[STORE_UID_LEN];
+	bool exists, wanted;
+	bool status_dirty;
+};
+
+struct quota {
+	struct elastic_tree *tree; /* NULL: no tree */
+	struct elastic_queues *queues;
+	char *name; /* of the ElasticQuotaTree object */
+	uint8_t uid[STORE_UID_LEN];
+	char *spec_text;   /* of the tree in force: status writes change nothing here */
+	bool queues_dirty; /* Queue objects lag behind the tree */
+	bool status_dirty;
+	usec status_due;
+	struct map queue_by_path; /* path -> struct queue_object */
+};
+
+/* ---- all of it ---- */
+
+struct core_settings {
+	bool require_policy; /* jobs that no policy selects are left alone */
+	usec keep_finished;  /* members.keepFinished */
+};
+
+/* A committed change that the core has yet to look at; level-triggered: only the name counts. */
+struct observed {
+	const struct kind *kind;
+	char *ns, *name;
+};
+
+struct core_counters {
+	uint64_t batches, admitted, finished, orders, facts;
+};
+
+struct core {
+	const struct kind_set *kinds;
+	struct store *truth, *mirror;
+	struct registry *registry;
+	struct inbox *inbox;
+	struct wakeup *wakeup;
+	struct net *net;
+	struct fact_queue *facts;
+	const struct log *log;
+	struct core_settings settings;
+	char hub_uid[OBJECT_UID_TEXT];
+
+	struct registry_batch *batch; /* the one under way */
+	usec now;
+
+	struct map members_by_name;	     /* -> struct member */
+	struct VEC(struct member *) members; /* by number; holes are NULL */
+
+	struct map jobs_by_key, jobs_by_uid; /* -> struct job */
+	struct map jobs_by_number;	     /* 8 bytes -> struct job */
+	uint64_t next_job, next_order;
+	struct map calls; /* order id, 8 bytes -> struct call (courier.c) */
+
+	struct propagation_index *policies;
+	struct map priority_classes; /* name -> int32_t, owned */
+	bool has_default_priority;
+	int32_t default_priority;
+
+	struct fleet *fleet;
+	struct placer *placer;
+	struct ledger *ledger;
+	struct waiting *waiting;
+	struct VEC(struct waiting_jobs) asks; /* by ask id */
+	struct VEC(uint32_t) ready_asks;
+	struct quota quota;
+
+	struct VEC(struct job *) dirty, flushed, timers;
+	struct VEC(struct order *) orders; /* go out after the commit */
+	struct VEC(struct observed) observed;
+	struct map observed_keys; /* those waiting, so that each waits once */
+	bool cursors_dirty, pump_wanted;
+	unsigned pump_budget;
+	usec retention_next;
+	struct core_counters counters;
+	struct fact *facts_head; /* taken, waiting for room in a batch */
+	bool restoring;
+	bool rebuild; /* memory is ahead of a commit that failed */
+	bool failed;  /* an I/O error: the process must end */
+};
+
+/* Puts the job on the list of those whose objects the next batches write. */
+void core_job_dirty(struct core *c, struct job *j);
+/* Wakes the job at `when` (EVENT_TIMER or a status that is due); keeps the earlier time. */
+void core_job_timer(struct core *c, struct job *j, usec when);
+void core_job_timer_remove(struct core *c, struct job *j);
+/* The core's own writes into the batch under way: what fails is logged, and returned. Absence is
+ * no failure of a delete. A put of a key that this batch deletes is -EAGAIN. */
+int core_put(struct core *c, const struct kind *kind, struct span ns, struct span name,
+	     struct object_draft *take_draft);
+void core_delete(struct core *c, const struct kind *kind, struct span ns, struct span name);
+/* Takes the hub's finalizer off an object; the row goes when it was the last one. Two rows. */
+void core_remove_hub_finalizer(struct core *c, const struct kind *kind,
+			       const struct store_object *o);
+/* Throws memory away and reads it from the store again. */
+void core_rebuild(struct core *c, struct err *reterr);
+/* kube's taint effect in policies' words. */
+enum taint_effect core_taint_effect(enum info_effect e);
+/* The stream of a job kind; STREAM_MAX for others. */
+enum member_stream core_stream_of(uint16_t type);
+
+#endif
