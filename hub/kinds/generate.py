@@ -197,6 +197,8 @@ class Tables:
                 node.flags.add("NULLABLE")
             elif k == "notNegative":
                 node.flags.add("NOT_NEGATIVE")
+            elif k == "lax":
+                node.flags.add("LAX_KEYS")
             elif k == "open":
                 node.flags.add("KEEP_UNKNOWN")
             else:

@@ -58,6 +58,7 @@ enum schema_flag {
 	SCHEMA_HAS_MAX = 1u << 3,
 	SCHEMA_ATOMIC_MAP = 1u << 4,   /* x-kubernetes-map-type: atomic */
 	SCHEMA_NOT_NEGATIVE = 1u << 5, /* quantities that the hub sums */
+	SCHEMA_LAX_KEYS = 1u << 6,     /* list keys serve patches only; duplicates pass */
 };
 
 struct schema;

@@ -1,0 +1,210 @@
+/*
+ * The pass over containers: null, unknown, default, required, then down. One visit of every
+ * value; the path costs a stack entry until something is wrong.
+ */
+#include "kube/schema.h"
+
+#include "base/json.h"
+#include "kube/schema_walk.h"
+
+static void apply(struct schema_walk *w, const struct schema *s, struct cJSON *value);
+
+const struct schema_field *schema_field_find(const struct schema *s, const char *name)
+{
+	size_t low = 0, high = s->n_fields;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int c = strcmp(name, s->fields[mid].name);
+		if (c == 0)
+			return &s->fields[mid];
+		if (c < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+static void note_unknown(struct schema_walk *w, const char *name)
+{
+	auto_buf path = BUF_INIT;
+
+	if (!w->unknown || w->n_unknown++ >= SCHEMA_MAX_UNKNOWN)
+		return;
+	schema_walk_push(w, SCHEMA_STEP_FIELD, name, 0);
+	schema_walk_path(w, false, &path);
+	schema_walk_pop(w);
+	buf_addf(w->unknown, "%s\n", path.ptr);
+}
+
+/* Most defaults are scalars or {}: those need no parser. */
+static struct cJSON *default_value(const char *text)
+{
+	struct cJSON *v = NULL;
+	size_t n = strlen(text);
+
+	if (text[0] == '"' && !memchr(text, '\\', n))
+		return json_new_span(span_make(text + 1, n - 2));
+	if (strcmp(text, "{}") == 0)
+		return json_object();
+	if (text[0] == 't' || text[0] == 'f')
+		return json_new_bool(text[0] == 't');
+	if (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'))
+		return json_new_number(span_make(text, n));
+	return json_parse(span_make(text, n), NULL, &v, NULL) < 0 ? NULL : v;
+}
+
+static void add_default(struct schema_walk *w, const struct schema_field *f, struct cJSON *object)
+{
+	struct cJSON *v = default_value(f->default_json);
+
+	json_add(object, f->name, v);
+	schema_walk_push(w, SCHEMA_STEP_FIELD, f->name, 0);
+	apply(w, f->schema, v);
+	schema_walk_pop(w);
+}
+
+static void require(struct schema_walk *w, const struct schema_field *f)
+{
+	schema_walk_push(w, SCHEMA_STEP_FIELD, f->name, 0);
+	schema_walk_refuse(w, FIELD_REQUIRED, NULL, "%s", "");
+	schema_walk_pop(w);
+}
+
+static void apply_missing(struct schema_walk *w, const struct schema *s, struct cJSON *object,
+			  uint64_t seen)
+{
+	for (uint64_t left = s->defaulted & ~seen; left; left &= left - 1)
+		add_default(w, &s->fields[__builtin_ctzll(left)], object);
+	for (uint64_t left = s->required & ~s->defaulted & ~seen; left; left &= left - 1)
+		require(w, &s->fields[__builtin_ctzll(left)]);
+}
+
+static void apply_object(struct schema_walk *w, const struct schema *s, struct cJSON *object)
+{
+	uint64_t seen = 0;
+
+	for (struct cJSON *c = json_first(object), *next; c; c = next) {
+		const struct schema_field *f = schema_field_find(s, json_key(c));
+		next = json_next(c);
+		if (!f) {
+			if (!(s->flags & SCHEMA_KEEP_UNKNOWN)) {
+				note_unknown(w, json_key(c));
+				json_remove_child(object, c);
+			}
+			continue;
+		}
+		if (json_is(c, JSON_NULL)) {
+			if (!(f->schema->flags & SCHEMA_NULLABLE) && f->schema->type != SCHEMA_ANY)
+				json_remove_child(object, c);
+			else
+				seen |= (uint64_t)1 << (f - s->fields);
+			continue;
+		}
+		seen |= (uint64_t)1 << (f - s->fields);
+		schema_walk_push(w, SCHEMA_STEP_FIELD, f->name, 0);
+		apply(w, f->schema, c);
+		schema_walk_pop(w);
+	}
+	if ((s->defaulted | s->required) & ~seen)
+		apply_missing(w, s, object, seen);
+}
+
+static void apply_map(struct schema_walk *w, const struct schema *s, struct cJSON *map)
+{
+	for (struct cJSON *c = json_first(map), *next; c; c = next) {
+		next = json_next(c);
+		if (json_is(c, JSON_NULL) && !(s->items->flags & SCHEMA_NULLABLE)) {
+			json_remove_child(map, c);
+			continue;
+		}
+		schema_walk_push(w, SCHEMA_STEP_KEY, json_key(c), 0);
+		apply(w, s->items, c);
+		schema_walk_pop(w);
+	}
+}
+
+static void apply_array(struct schema_walk *w, const struct schema *s, struct cJSON *list)
+{
+	size_t n = 0;
+
+	json_foreach (list, c) {
+		schema_walk_push(w, SCHEMA_STEP_INDEX, NULL, n++);
+		apply(w, s->items, c);
+		schema_walk_pop(w);
+	}
+	if (s->max_items && n > s->max_items) {
+		char count[24];
+		(void)snprintf(count, sizeof(count), "%zu", n);
+		schema_walk_refuse(w, FIELD_TOO_MANY, count, "must have at most %u items",
+				   s->max_items);
+	}
+	if (n < s->min_items)
+		schema_walk_refuse(w, FIELD_INVALID, n ? NULL : "[]",
+				   "should have at least %u items", s->min_items);
+	if (s->list_type != SCHEMA_LIST_ATOMIC && !(s->flags & SCHEMA_LAX_KEYS))
+		schema_list_check(w, s, list);
+}
+
+static void apply(struct schema_walk *w, const struct schema *s, struct cJSON *value)
+{
+	enum json_type type = json_type_of(value);
+
+	if (w->depth >= SCHEMA_MAX_DEPTH) {
+		schema_walk_refuse(w, FIELD_INVALID, NULL, "nested too deeply");
+		return;
+	}
+	switch ((enum schema_type)s->type) {
+	case SCHEMA_OBJECT:
+	case SCHEMA_MAP:
+		if (type != JSON_OBJECT)
+			schema_walk_refuse_type(w, value, "object");
+		else if (s->type == SCHEMA_MAP)
+			apply_map(w, s, value);
+		else if (s->n_fields)
+			apply_object(w, s, value);
+		break;
+	case SCHEMA_ARRAY:
+		if (type != JSON_ARRAY)
+			schema_walk_refuse_type(w, value, "array");
+		else
+			apply_array(w, s, value);
+		break;
+	case SCHEMA_ANY:
+	case SCHEMA_STRING:
+	case SCHEMA_INTEGER:
+	case SCHEMA_NUMBER:
+	case SCHEMA_BOOLEAN:
+	case SCHEMA_INT_OR_STRING:
+	case SCHEMA_QUANTITY:
+		schema_value_check(w, s, value);
+		break;
+	}
+}
+
+static size_t run(const struct schema *s, struct cJSON *object, struct field_errors *errors,
+		  struct buf *unknown)
+{
+	struct schema_walk w = {.errors = errors, .unknown = unknown};
+
+	apply(&w, s, object);
+	return w.type_errors;
+}
+
+void schema_apply(const struct schema *s, struct cJSON *object, struct field_errors *errors,
+		  struct buf *unknown)
+{
+	(void)run(s, object, errors, unknown);
+}
+
+void schema_admit(const struct kind *k, struct cJSON *object, const struct kind_write *w,
+		  struct field_errors *errors, struct buf *unknown)
+{
+	if (run(k->schema, object, errors, unknown))
+		return;
+	if (k->default_object)
+		k->default_object(k, object, w);
+	if (k->validate)
+		k->validate(k, object, w, errors);
+}
