@@ -219,6 +219,12 @@ static int change(struct batch *b, struct store_change *c, struct err *reterr)
 	}
 }
 
+static void write_counters(struct batch *b)
+{
+	lmdb_put(&b->txn, b->store->main, SPAN("state"),
+		 span_make((const char *)&b->state, sizeof(b->state)));
+}
+
 static int fill(struct batch *b, struct store_change *changes, size_t n, bool pressure,
 		struct err *reterr)
 {
@@ -233,8 +239,7 @@ static int fill(struct batch *b, struct store_change *changes, size_t n, bool pr
 		return 0;
 	const struct lmdb_trim trim = {before, b->rows, b->now, pressure};
 	lmdb_trim(&b->txn, &b->state, &trim);
-	lmdb_put(&b->txn, b->store->main, SPAN("state"),
-		 span_make((const char *)&b->state, sizeof(b->state)));
+	write_counters(b);
 	return 0;
 }
 
@@ -269,19 +274,35 @@ static void check_readers(struct lmdb_store *s)
 	(void)mdb_reader_check(s->env, NULL);
 }
 
-int lmdb_apply(struct store *base, struct store_change *changes, size_t n, usec now,
-	       struct err *reterr)
+/* A batch that found no room gives some: the log's tail goes, in a small commit of its own, so
+ * that who tries again gets through, and free pages that lie too scattered for a large row are no
+ * dead end. */
+static void give_room(struct lmdb_store *s, size_t n, usec now)
 {
-	struct lmdb_store *s = lmdb_self(base);
+	struct batch b = {.store = s, .state = s->state, .now = now};
+	const struct lmdb_room room = {.growth_refused = true};
+	const struct lmdb_trim trim = {.before = s->state.revision,
+				       .rows_written = n > 16 ? n : 16,
+				       .now = now,
+				       .pressure = true};
+
+	if (s->state.log_rows == 0)
+		return;
+	lmdb_begin(s, &b.txn);
+	lmdb_trim(&b.txn, &b.state, &trim);
+	write_counters(&b);
+	(void)finish(&b, &room, NULL);
+}
+
+static int try_batch(struct lmdb_store *s, struct store_change *changes, size_t n, usec now,
+		     struct err *reterr)
+{
 	struct batch b = {.store = s, .state = s->state, .now = now};
 	struct lmdb_room room;
 
-	if (s->broken)
-		return lmdb_error(s, EIO, "commit", reterr);
 	int r = lmdb_room_prepare(s, changes, n, &room, reterr);
 	if (r < 0)
 		return r;
-	check_readers(s);
 	lmdb_begin(s, &b.txn);
 	r = fill(&b, changes, n, room.pressure, reterr);
 	if (r < 0) {
@@ -289,4 +310,20 @@ int lmdb_apply(struct store *base, struct store_change *changes, size_t n, usec 
 		return r;
 	}
 	return finish(&b, &room, reterr);
+}
+
+int lmdb_apply(struct store *base, struct store_change *changes, size_t n, usec now,
+	       struct err *reterr)
+{
+	struct lmdb_store *s = lmdb_self(base);
+
+	if (s->broken)
+		return lmdb_error(s, EIO, "commit", reterr);
+	check_readers(s);
+	int r = try_batch(s, changes, n, now, reterr);
+	if (r == err_errno(ERR_NO_SPACE)) {
+		lmdb_room_refused(s);
+		give_room(s, n, now);
+	}
+	return r;
 }

@@ -7,7 +7,9 @@
  * A batch is judged by an upper bound of the pages it may touch. What is left is the allocated
  * tail of the file plus, when that is short, the free pages inside it. The last `reserve` pages
  * are for batches that only delete, since with copy-on-write a deletion needs pages as well; and
- * when little is left the log is trimmed harder, which is what really gives room back.
+ * when little is left the log is trimmed harder, which is what really gives room back. Free pages
+ * may be too scattered for a row of several pages: then LMDB itself says that the map is full, and
+ * lmdb_apply() trims more.
  */
 #include "store/lmdb_store.h"
 
@@ -43,7 +45,10 @@ static uint64_t reserve_pages(const struct lmdb_store *s)
 static uint64_t used_pages(const struct lmdb_store *s)
 {
 	MDB_envinfo info;
-	return mdb_env_info(s->env, &info) == 0 ? info.me_last_pgno + 1 : map_pages(s);
+	uint64_t most = map_pages(s);
+	if (mdb_env_info(s->env, &info) != 0 || info.me_last_pgno >= most)
+		return most;
+	return info.me_last_pgno + 1;
 }
 
 static uint64_t file_pages(const struct lmdb_store *s)
@@ -153,10 +158,14 @@ int lmdb_room_prepare(struct lmdb_store *s, const struct store_change *changes, 
 	if (s->broken)
 		return lmdb_error(s, EIO, "grow the file", reterr);
 	left = tail_pages(s, used);
-	if (left < need + 4 * reserve)
-		left += reusable_pages(s);
-	ret->pressure = left < need + 4 * reserve;
-	if (left < need + (only_deletes ? 0 : reserve))
+	/* What could still be had, not only what was taken so far. */
+	uint64_t possible = ret->growth_refused ? left : map_pages(s) - used;
+	uint64_t comfort = need + clamp(map_pages(s) / 8, 4 * reserve, MAX_STEP_PAGES);
+	if (possible >= comfort)
+		return 0;
+	uint64_t inside = reusable_pages(s);
+	ret->pressure = possible + inside < comfort;
+	if (left + inside < need + (only_deletes ? 0 : reserve))
 		return lmdb_error(s, ret->growth_refused ? ENOSPC : MDB_MAP_FULL, "write", reterr);
 	return 0;
 }
@@ -189,6 +198,15 @@ static void refresh(struct lmdb_store *s)
 {
 	if (!s->room_checked || clock_monotonic() - s->room_checked >= USEC_PER_SEC)
 		measure(s);
+}
+
+void lmdb_room_refused(struct lmdb_store *s)
+{
+	pthread_mutex_lock(&s->room_lock);
+	refresh(s);
+	s->has_room = false;
+	s->room_checked = clock_monotonic();
+	pthread_mutex_unlock(&s->room_lock);
 }
 
 bool lmdb_has_room(struct store *base)

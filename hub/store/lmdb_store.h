@@ -134,6 +134,8 @@ struct lmdb_room {
 int lmdb_room_prepare(struct lmdb_store *s, const struct store_change *changes, size_t n,
 		      struct lmdb_room *ret, struct err *reterr);
 bool lmdb_has_room(struct store *s);
+/* A batch was refused: there is no room for the next second, whatever the numbers say. */
+void lmdb_room_refused(struct lmdb_store *s);
 uint64_t lmdb_free_bytes(struct lmdb_store *s);
 
 struct lmdb_reader {

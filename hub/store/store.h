@@ -14,7 +14,9 @@
  *    object, old object as common prefix and suffix lengths and the middle). A deleted object
  *    stays as a tombstone until the log's floor passes it. So any reader can see the objects as
  *    they were at any revision at or above the floor, by many short transactions.
- *  - The log is trimmed while writing, at most two rows per row written, never in a sweep.
+ *  - The log is trimmed while writing, at most two rows per row written, never in a sweep: what
+ *    is over log_max_bytes or log_max_age, and, when room runs short, more: the log gives way
+ *    before writes are refused. A batch that is refused for lack of space trims too.
  *  - Readers are snapshots, cheap, taken on any thread, and never held across a network write:
  *    a held reader keeps dead pages (libraries.md 2.3).
  *  - The on-disk format has a number: a newer one is refused, an older one migrated.
