@@ -13,8 +13,8 @@
  * What this room does not do: it never writes to a store, and decides nothing that spans objects.
  *
  * Order: api_create, api_add_listener..., api_start, api_stop, api_destroy. All of these are
- * called from one thread, the program's. The backends outlive the api; a backend must answer
- * every command that it took before api_stop returns, or within its deadline.
+ * called from one thread, the program's. The backends outlive the api, and must be quiet (no
+ * commits, no answers) when api_destroy is called; after api_stop they may still answer and commit.
  */
 #include "base/clock.h"
 #include "base/err.h"

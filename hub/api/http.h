@@ -141,6 +141,8 @@ bool http_stream_begin(struct http_exchange *x, int code, const char *content_ty
 		       struct span headers);
 /* One write: bytes as one chunk. The bytes are sent or copied. Only when http_stream_ready(). */
 void http_stream_write(struct http_exchange *x, struct span bytes);
+/* As one write and one chunk; together at most HTTP_PIECE bytes. */
+void http_stream_writev(struct http_exchange *x, const struct span *parts, size_t n);
 /* Whether the last write has left for the kernel. */
 bool http_stream_ready(const struct http_exchange *x);
 /* Asks for handler->writable once it is ready; at once in the next turn when it is already. */

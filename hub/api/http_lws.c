@@ -135,7 +135,7 @@ static int hand_over(struct http_conn *c)
 	lws_set_timeout(c->wsi, NO_PENDING_TIMEOUT, 0);
 	s->handler->request(s->handler->arg, x);
 	if (c->with_handler)
-		http_lws_rx(c, false);
+		http_lws_rx(c, c->want || lws_partial_buffered(c->wsi));
 	return c->close ? -1 : 0;
 }
 
@@ -226,7 +226,7 @@ static int on_body_end(struct http_conn *c)
 
 static int on_writable(struct http_conn *c)
 {
-	if (!c || (!c->out && !c->want))
+	if (!c)
 		return 0;
 	http_lws_continue(c);
 	return c->close ? -1 : 0;
@@ -347,6 +347,7 @@ int http_server_create(const struct http_server_options *o, struct http_server *
 	info.protocols = s->protocols;
 	info.user = s;
 	info.foreign_loops = loops;
+	info.pcontext = &s->context; /* set to NULL when the context is really gone */
 	info.fd_limit_per_thread = (unsigned int)o->max_connections;
 	info.timeout_secs = HTTP_HEADER_SECS;
 	info.max_http_header_data2 = HTTP_MAX_HEADERS;
@@ -377,11 +378,13 @@ struct http_server *http_server_destroy(struct http_server *s)
 		return NULL;
 	if (s->hup_open)
 		uv_close((uv_handle_t *)&s->hup_poll, NULL);
-	if (s->context)
-		lws_context_destroy(s->context);
-	/* The library's handles close in later turns of the loop. */
-	while (uv_run(s->loop, UV_RUN_NOWAIT))
-		usleep(0);
+	/* Each phase of the library's end waits for handles that close in later turns. */
+	for (int phase = 0; phase < 3; phase++) {
+		if (s->context)
+			lws_context_destroy(s->context);
+		while (uv_run(s->loop, UV_RUN_NOWAIT))
+			usleep(0);
+	}
 	if (s->hup_fd >= 0)
 		close(s->hup_fd);
 	while ((l = s->listeners)) {

@@ -82,6 +82,12 @@ static void write_raw(struct http_conn *c, const char *bytes, size_t len)
 	if (lws_write(c->wsi, (unsigned char *)(uintptr_t)bytes, len, LWS_WRITE_HTTP) < 0) {
 		c->keep_alive = false;
 		http_lws_kill(c);
+		return;
+	}
+	if (lws_partial_buffered(c->wsi)) {
+		http_lws_rx(c, true); /* else the rest is never sent */
+		if (!c->since)
+			c->since = clock_monotonic();
 	}
 }
 
@@ -187,10 +193,12 @@ void http_lws_continue(struct http_conn *c)
 		next_piece(c);
 		return;
 	}
-	c->want = false;
 	c->since = 0;
-	if (c->with_handler)
-		c->server->handler->writable(c->server->handler->arg, c->exchange);
+	if (c->want) {
+		c->want = false;
+		if (c->with_handler)
+			c->server->handler->writable(c->server->handler->arg, c->exchange);
+	}
 	if (c->with_handler && !c->want && !lws_partial_buffered(c->wsi))
 		http_lws_rx(c, false);
 }
@@ -215,17 +223,34 @@ bool http_stream_ready(const struct http_exchange *x)
 	return x->conn && !x->conn->want && !lws_partial_buffered(x->conn->wsi);
 }
 
-void http_stream_write(struct http_exchange *x, struct span bytes)
+/* The length of a chunk has a fixed width, so that it can be put before bytes that are there. */
+#define CHUNK_HEAD 8
+
+void http_stream_writev(struct http_exchange *x, const struct span *parts, size_t n)
 {
 	struct http_conn *c = x->conn;
-	while (c && bytes.len) {
-		char *at = c->server->scratch + LWS_PRE;
-		size_t n = bytes.len > HTTP_PIECE ? HTTP_PIECE : bytes.len;
-		int head = snprintf(at, 24, "%zx\r\n", n);
-		memcpy(at + head, bytes.ptr, n);
-		memcpy(at + head + n, "\r\n", 2);
-		write_raw(c, at, (size_t)head + n + 2);
-		bytes = span_make(bytes.ptr + n, bytes.len - n);
+	char *head, *at, width[CHUNK_HEAD + 1];
+	if (!c)
+		return;
+	head = c->server->scratch + LWS_PRE;
+	at = head + CHUNK_HEAD;
+	for (size_t i = 0; i < n; i++) {
+		memcpy(at, parts[i].ptr, parts[i].len);
+		at += parts[i].len;
+	}
+	snprintf(width, sizeof(width), "%06zx\r\n", (size_t)(at - head - CHUNK_HEAD));
+	memcpy(head, width, CHUNK_HEAD);
+	memcpy(at, "\r\n", 2);
+	write_raw(c, head, (size_t)(at + 2 - head));
+}
+
+void http_stream_write(struct http_exchange *x, struct span bytes)
+{
+	while (x->conn && bytes.len) {
+		struct span part =
+		    span_make(bytes.ptr, bytes.len > HTTP_PIECE ? HTTP_PIECE : bytes.len);
+		http_stream_writev(x, &part, 1);
+		bytes = span_make(bytes.ptr + part.len, bytes.len - part.len);
 	}
 }
 

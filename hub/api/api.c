@@ -1,0 +1,468 @@
+#include "api/api.h"
+
+#include "api/call.h"
+#include "api/continue_token.h"
+#include "api/documents.h"
+#include "api/feed.h"
+#include "api/pki.h"
+#include "base/num.h"
+#include <openssl/sha.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#define DEFAULT_WORKERS	    2
+#define DEFAULT_CONNECTIONS 20000
+#define STOP_POLL_MS	    20
+
+/* ---- requests ---- */
+
+static void copy_user(struct call *c, const struct auth_user *u)
+{
+	c->user = *u;
+	c->user.name = arena_span(c->mem, u->name);
+	for (size_t i = 0; i < u->n_groups; i++)
+		c->user.groups[i] = arena_span(c->mem, u->groups[i]);
+}
+
+static bool admit(struct call *c)
+{
+	struct auth_user user;
+	struct err e = ERR_INIT;
+	int r = auth_authenticate(c->listener->pki, c->request, &user, &e);
+	if (!r) {
+		copy_user(c, &user);
+		r = auth_authorize(&c->user, &c->info, &e);
+	}
+	if (r)
+		call_fail(c, &e);
+	return r == 0;
+}
+
+static bool verb_is_served(const struct kind *k, enum api_verb v)
+{
+	if (k->verbs == KIND_VERBS_READ)
+		return v == API_GET || v == API_LIST || v == API_WATCH;
+	if (k->verbs == KIND_VERBS_CREATE)
+		return v == API_CREATE;
+	return true;
+}
+
+/* Whether the path fits the kind's scope for this verb. */
+static bool scope_fits(const struct call *c)
+{
+	enum api_verb v = c->info.verb;
+	if (c->kind->scope == KIND_CLUSTER)
+		return !c->info.ns.ptr;
+	return c->info.ns.ptr || v == API_LIST || v == API_WATCH;
+}
+
+static const struct kind_subresource *find_subresource(const struct kind *k, struct span name)
+{
+	for (size_t i = 0; i < k->n_subresources; i++)
+		if (span_is(name, k->subresources[i].name))
+			return &k->subresources[i];
+	return NULL;
+}
+
+enum door { DOOR_OBJECT, DOOR_PROXY, DOOR_NONE };
+
+static enum door door_of(const struct call *c)
+{
+	struct span sub = c->info.subresource;
+	if (!sub.len)
+		return DOOR_OBJECT;
+	if (span_is(sub, "proxy") || span_is(sub, "log"))
+		return find_subresource(c->kind, sub) || span_is(sub, "proxy") ? DOOR_PROXY
+									       : DOOR_NONE;
+	if (c->info.rest.len > 1)
+		return DOOR_NONE;
+	if (span_is(sub, "status") && c->kind->has_status)
+		return DOOR_OBJECT;
+	if (span_is(sub, "finalize") && span_is(c->info.resource, "namespaces") &&
+	    (c->info.verb == API_UPDATE || c->info.verb == API_GET))
+		return DOOR_OBJECT;
+	return DOOR_NONE;
+}
+
+static void (*const verbs[API_VERB_MAX])(struct call *c) = {
+    [API_GET] = call_get,	[API_LIST] = call_list,
+    [API_WATCH] = call_watch,	[API_CREATE] = call_create,
+    [API_UPDATE] = call_update, [API_PATCH] = call_patch,
+    [API_DELETE] = call_delete, [API_DELETE_COLLECTION] = call_delete_collection,
+};
+
+static void refuse_method(struct call *c)
+{
+	call_failf(c, ERR_METHOD_NOT_ALLOWED,
+		   "the server does not allow this method on the requested resource");
+	call_finish(c);
+}
+
+static void refuse_resource(struct call *c)
+{
+	call_failf(c, ERR_NOT_FOUND, "the server could not find the requested resource");
+	call_finish(c);
+}
+
+static void to_object(struct call *c)
+{
+	enum api_verb v = c->info.verb;
+	bool sub = c->info.subresource.len > 0;
+	if (!verb_is_served(c->kind, v) || (sub && (v == API_CREATE || v == API_DELETE)) ||
+	    (v == API_CREATE && c->info.name.len)) {
+		refuse_method(c);
+		return;
+	}
+	if (!scope_fits(c)) {
+		refuse_resource(c);
+		return;
+	}
+	c->accept =
+	    negotiate_accept(c->request->accept,
+			     FORM_BIT(FORM_JSON) | FORM_BIT(FORM_TABLE) | FORM_BIT(FORM_PARTIAL));
+	if (c->accept.form == FORM_NONE) {
+		call_failf(c, ERR_NOT_ACCEPTABLE,
+			   "only the following media types are accepted: application/json");
+		call_finish(c);
+		return;
+	}
+	verbs[v](c);
+}
+
+static void to_resource(struct call *c)
+{
+	const struct request_info *i = &c->info;
+	if (span_is(i->group, "muster.dev")) {
+		call_query(c);
+		return;
+	}
+	if (call_is_review(c)) {
+		call_review(c);
+		return;
+	}
+	c->kind = kind_by_resource(c->listener->backend->kinds, i->group, i->version, i->resource);
+	if (!c->kind) {
+		refuse_resource(c);
+		return;
+	}
+	switch (door_of(c)) {
+	case DOOR_OBJECT:
+		to_object(c);
+		break;
+	case DOOR_PROXY:
+		call_proxy(c);
+		break;
+	default:
+		refuse_resource(c);
+	}
+}
+
+static void on_request(void *arg, struct http_exchange *x)
+{
+	struct api *a = arg;
+	struct call *c = arena_new(&x->request.mem, struct call);
+	c->x = x;
+	c->listener = http_listener_user(x->listener);
+	c->mem = &x->request.mem;
+	c->request = &x->request;
+	c->started = clock_monotonic();
+	x->user = c;
+	request_info_parse(c->request, &c->info);
+	if (!admit(c)) {
+		call_finish(c);
+	} else if (a->stopping && c->info.is_resource) {
+		call_failf(c, ERR_UNAVAILABLE, "the server is shutting down");
+		call_finish(c);
+	} else if (c->request->method == HTTP_OPTIONS) {
+		refuse_method(c);
+	} else if (c->info.is_resource) {
+		to_resource(c);
+	} else if (documents_has(&c->info)) {
+		call_document(c);
+	} else {
+		call_health(c);
+	}
+}
+
+static void on_writable(void *arg, struct http_exchange *x)
+{
+	struct call *c = x->user;
+	(void)arg;
+	if (c->on_writable)
+		c->on_writable(c);
+}
+
+static void on_gone(void *arg, struct http_exchange *x)
+{
+	struct call *c = x->user;
+	(void)arg;
+	c->gone = true;
+	if (c->on_gone)
+		c->on_gone(c);
+}
+
+void api_stream_add(struct api *a, struct call *c)
+{
+	c->prev_stream = NULL;
+	c->next_stream = a->streams;
+	if (c->next_stream)
+		c->next_stream->prev_stream = c;
+	a->streams = c;
+}
+
+void api_stream_remove(struct api *a, struct call *c)
+{
+	if (c->prev_stream)
+		c->prev_stream->next_stream = c->next_stream;
+	else
+		a->streams = c->next_stream;
+	if (c->next_stream)
+		c->next_stream->prev_stream = c->prev_stream;
+}
+
+/* ---- the thread ---- */
+
+static void on_second(uv_timer_t *t)
+{
+	struct api *a = t->data;
+	usec now = clock_monotonic();
+	struct call *next;
+	if (a->stopping) {
+		if (!http_server_active(a->http) || now >= a->stop_at)
+			uv_stop(&a->loop);
+		return;
+	}
+	http_server_sweep(a->http);
+	for (struct call *c = a->streams; c; c = next) {
+		next = c->next_stream;
+		watch_tick(c, now);
+	}
+}
+
+static void on_stop(struct task *t)
+{
+	struct api *a = (struct api *)((char *)t - offsetof(struct api, stop_task));
+	struct call *next;
+	a->stopping = true;
+	for (struct call *c = a->streams; c; c = next) {
+		next = c->next_stream;
+		c->on_stop(c);
+	}
+	uv_timer_start(&a->second, on_second, STOP_POLL_MS, STOP_POLL_MS);
+}
+
+static void run(void *arg)
+{
+	struct api *a = arg;
+	uv_run(&a->loop, UV_RUN_DEFAULT);
+}
+
+/* ---- making and unmaking ---- */
+
+static int file_limit(int wanted)
+{
+	struct rlimit l;
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+		return 1024;
+	if (l.rlim_cur < l.rlim_max && l.rlim_cur < (rlim_t)wanted + 1024) {
+		rlim_t old = l.rlim_cur;
+		l.rlim_cur =
+		    l.rlim_max < (rlim_t)wanted + 1024 ? l.rlim_max : (rlim_t)wanted + 1024;
+		if (setrlimit(RLIMIT_NOFILE, &l) < 0)
+			l.rlim_cur = old;
+	}
+	return l.rlim_cur < (rlim_t)wanted ? (int)l.rlim_cur : wanted;
+}
+
+static int open_loop(struct api *a)
+{
+	if (uv_loop_init(&a->loop) < 0)
+		return -1;
+	a->loop_open = true;
+	if (mailbox_open(&a->mailbox, &a->loop) < 0)
+		return -1;
+	a->mailbox_open = true;
+	if (uv_timer_init(&a->loop, &a->second) < 0)
+		return -1;
+	a->second.data = a;
+	a->timer_open = true;
+	return 0;
+}
+
+int api_create(const struct api_options *o, struct api **ret, struct err *reterr)
+{
+	struct api *a = xcalloc(1, sizeof(*a));
+	struct http_server_options http = {.loop = &a->loop, .handler = &a->handler};
+	int r = 0;
+	a->options = *o;
+	a->handler = (struct http_handler){on_request, on_writable, on_gone, a};
+	a->stop_task.run = on_stop;
+	http.max_connections =
+	    file_limit(o->max_connections > 0 ? o->max_connections : DEFAULT_CONNECTIONS);
+	if (open_loop(a) < 0)
+		r = err_set(reterr, ERR_INTERNAL, "cannot make an event loop");
+	if (!r)
+		r = http_server_create(&http, &a->http, reterr);
+	if (r) {
+		api_destroy(a);
+		return r;
+	}
+	*ret = a;
+	return 0;
+}
+
+/* "HOST:PORT", "[ADDRESS]:PORT", ":PORT". */
+static int parse_listen(const char *text, char host[128], int *ret_port, struct err *reterr)
+{
+	const char *colon = strrchr(text, ':');
+	size_t n = colon ? (size_t)(colon - text) : 0;
+	uint64_t port = 0;
+	const char *from = text;
+	if (!colon || num_parse_u64(span_of(colon + 1), 65535, &port) < 0)
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "listen address \"%s\": HOST:PORT is wanted", text);
+	if (n >= 2 && from[0] == '[' && from[n - 1] == ']') {
+		from++;
+		n -= 2;
+	}
+	if (n >= 128)
+		return err_set(reterr, ERR_BAD_REQUEST, "listen address \"%s\" is too long", text);
+	memcpy(host, from, n);
+	host[n] = '\0';
+	if (!strcmp(host, "localhost"))
+		memcpy(host, "127.0.0.1", 10);
+	*ret_port = (int)port;
+	return 0;
+}
+
+static void on_commit(void *arg, struct store *store, uint64_t revision)
+{
+	struct api_listener *l = arg;
+	(void)revision;
+	feed_wake(l->mirror && store == l->backend->mirror ? l->mirror : l->truth);
+}
+
+static void make_keys(struct api_listener *l)
+{
+	struct span key = pki_serving_key_pem(l->pki), ca = pki_ca_pem(l->pki);
+	struct span token = pki_admin_token(l->pki);
+	(void)key;
+	(void)ca;
+	/* Whoever holds the admin token may read everything anyway. */
+	continue_key(token, store_incarnation(l->backend->truth), l->truth_key);
+	if (l->backend->mirror)
+		continue_key(token, store_incarnation(l->backend->mirror), l->mirror_key);
+}
+
+static void make_url(struct api_listener *l, const char *host)
+{
+	bool all = !host[0] || !strcmp(host, "0.0.0.0") || !strcmp(host, "::");
+	const char *name = all ? "127.0.0.1" : host;
+	l->port = http_listener_port(l->http);
+	if (strchr(name, ':'))
+		snprintf(l->url, sizeof(l->url), "https://[%s]:%d", name, l->port);
+	else
+		snprintf(l->url, sizeof(l->url), "https://%s:%d", name, l->port);
+}
+
+int api_add_listener(struct api *a, const struct api_listener_options *o, struct api_listener **ret,
+		     struct err *reterr)
+{
+	struct api_listener *l = xcalloc(1, sizeof(*l));
+	struct http_listen_options http = {.cert_pem = pki_serving_cert_pem(o->pki),
+					   .key_pem = pki_serving_key_pem(o->pki),
+					   .client_ca_pem = pki_ca_pem(o->pki),
+					   .user = l};
+	char host[128];
+	int r = parse_listen(o->listen, host, &http.port, reterr);
+	http.host = host;
+	if (!r)
+		r = http_server_listen(a->http, &http, &l->http, reterr);
+	if (r) {
+		free(l);
+		return r;
+	}
+	l->api = a;
+	l->backend = o->backend;
+	l->pki = o->pki;
+	l->documents = documents_create(o->backend->kinds);
+	l->truth = feed_create(o->backend->truth, &a->mailbox);
+	if (o->backend->mirror)
+		l->mirror = feed_create(o->backend->mirror, &a->mailbox);
+	make_keys(l);
+	make_url(l, host);
+	l->hook = (struct backend_listener){.committed = on_commit, .arg = l};
+	o->backend->ops->listen(o->backend, &l->hook);
+	l->next = a->listeners;
+	a->listeners = l;
+	*ret = l;
+	return 0;
+}
+
+const char *api_listener_url(const struct api_listener *l)
+{
+	return l->url;
+}
+
+int api_listener_port(const struct api_listener *l)
+{
+	return l->port;
+}
+
+int api_start(struct api *a, struct err *reterr)
+{
+	int n = a->options.n_workers > 0 ? a->options.n_workers : DEFAULT_WORKERS;
+	int r = workers_create(n, &a->workers, reterr);
+	if (r)
+		return r;
+	uv_timer_start(&a->second, on_second, 1000, 1000);
+	if (uv_thread_create(&a->thread, run, a) < 0)
+		return err_set(reterr, ERR_INTERNAL, "cannot start the API's thread");
+	a->started = true;
+	return 0;
+}
+
+void api_stop(struct api *a, usec grace)
+{
+	if (!a->started)
+		return;
+	a->stop_at = clock_monotonic() + grace;
+	mailbox_post(&a->mailbox, &a->stop_task);
+	uv_thread_join(&a->thread);
+	a->started = false;
+}
+
+static void listener_destroy(struct api_listener *l)
+{
+	documents_destroy(l->documents);
+	feed_destroy(l->truth);
+	feed_destroy(l->mirror);
+	free(l);
+}
+
+struct api *api_destroy(struct api *a)
+{
+	struct api_listener *l;
+	if (!a)
+		return NULL;
+	api_stop(a, 0);
+	workers_destroy(a->workers);
+	a->workers = NULL;
+	if (a->mailbox_open)
+		mailbox_drain(&a->mailbox); /* answers that came after the stop */
+	if (a->timer_open)
+		uv_close((uv_handle_t *)&a->second, NULL);
+	if (a->mailbox_open)
+		mailbox_close(&a->mailbox);
+	http_server_destroy(a->http);
+	while ((l = a->listeners)) {
+		a->listeners = l->next;
+		listener_destroy(l);
+	}
+	if (a->loop_open) {
+		uv_run(&a->loop, UV_RUN_DEFAULT);
+		uv_loop_close(&a->loop);
+	}
+	free(a);
+	return NULL;
+}

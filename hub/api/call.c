@@ -1,0 +1,172 @@
+#include "api/call.h"
+
+#include "api/feed.h"
+#include "api/gzip.h"
+#include <stdarg.h>
+
+static void run_on_worker(struct task *t)
+{
+	struct call *c = (struct call *)((char *)t - offsetof(struct call, task));
+	c->on_worker(c);
+}
+
+static void run_on_loop(struct task *t)
+{
+	struct call *c = (struct call *)((char *)t - offsetof(struct call, task));
+	c->on_loop(c);
+}
+
+void call_to_worker(struct call *c, void (*on_worker)(struct call *c))
+{
+	c->on_worker = on_worker;
+	c->task.run = run_on_worker;
+	workers_submit(call_api(c)->workers, &c->task);
+}
+
+void call_to_loop(struct call *c, void (*on_loop)(struct call *c))
+{
+	c->on_loop = on_loop;
+	c->task.run = run_on_loop;
+	mailbox_post(&call_api(c)->mailbox, &c->task);
+}
+
+static void compress_body(struct call *c)
+{
+	c->answer.gzipped = gzip_whole(&c->answer.body);
+	if (c->answer.gzipped)
+		buf_add_str(&c->answer.headers,
+			    "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n");
+	call_to_loop(c, call_finish);
+}
+
+void call_count(struct call *c)
+{
+	metrics_request(&call_api(c)->metrics, c->info.is_resource ? (int)c->info.verb : 8,
+			c->answer.code, clock_monotonic() - c->started);
+}
+
+void call_finish(struct call *c)
+{
+	struct answer *a = &c->answer;
+	struct http_response r = {.code = a->code,
+				  .content_type = a->content_type,
+				  .headers = buf_span(&a->headers),
+				  .close = call_api(c)->stopping};
+	struct buf headers;
+	if (a->body.len > GZIP_MIN && !a->gzipped && !c->gone && !a->body.failed &&
+	    negotiate_gzip(c->request->accept_encoding)) {
+		a->gzipped = true; /* tried */
+		call_to_worker(c, compress_body);
+		return;
+	}
+	if (a->body.failed) {
+		r.code = a->code = 500;
+		buf_done(&a->body);
+	}
+	call_count(c);
+	r.body = buf_steal(&a->body, &r.len);
+	headers = a->headers;
+	http_respond(c->x, &r); /* the call's memory goes with it */
+	buf_done(&headers);
+}
+
+void call_ok(struct call *c, int code, const char *content_type)
+{
+	c->answer.code = code;
+	c->answer.content_type = content_type;
+	c->answer.body.max = (size_t)256 << 20;
+}
+
+void call_fail_with(struct call *c, const struct err *e, const struct status_subject *subject)
+{
+	buf_clear(&c->answer.body);
+	call_ok(c, err_http_code(e->kind), "application/json");
+	if (e->kind == ERR_TOO_MANY || (subject && subject->retry_after_seconds))
+		buf_addf(&c->answer.headers, "Retry-After: %d\r\n",
+			 subject && subject->retry_after_seconds ? subject->retry_after_seconds
+								 : 1);
+	status_failure(e, subject, &c->answer.body);
+}
+
+void call_fail(struct call *c, const struct err *e)
+{
+	struct status_subject s = {.kind = c->kind};
+	char name[STORE_MAX_NAME + 1];
+	if (c->info.name.len && c->info.name.len <= STORE_MAX_NAME) {
+		snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(c->info.name));
+		s.name = name;
+	}
+	call_fail_with(c, e, &s);
+}
+
+void call_failf(struct call *c, enum err_kind kind, const char *fmt, ...)
+{
+	char text[400];
+	struct err e = ERR_INIT;
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	(void)err_set(&e, kind, "%s", text);
+	call_fail(c, &e);
+}
+
+/* RFC 9111 5.5: 299, no agent, and the words as a quoted string. */
+void call_warn(struct call *c, struct span lines)
+{
+	while (lines.len) {
+		struct span line = span_split(&lines, '\n');
+		struct buf *h = &c->answer.headers;
+		if (!line.len || h->len + line.len > 2500)
+			continue;
+		buf_add_str(h, "Warning: 299 - \"");
+		for (size_t i = 0; i < line.len; i++) {
+			if (line.ptr[i] == '"' || line.ptr[i] == '\\')
+				buf_add_char(h, '\\');
+			buf_add_char(h, (unsigned char)line.ptr[i] < 0x20 ? ' ' : line.ptr[i]);
+		}
+		buf_add_str(h, "\"\r\n");
+	}
+}
+
+struct span call_param(const struct call *c, const char *name)
+{
+	struct span v = http_param(c->request, name);
+	return v.len ? v : SPAN_NONE;
+}
+
+int call_read_dry_run(struct call *c, struct err *reterr)
+{
+	for (size_t i = 0; i < c->request->n_params; i++) {
+		const struct http_param *p = &c->request->params[i];
+		if (!span_is(p->name, "dryRun"))
+			continue;
+		if (!span_is(p->value, "All"))
+			return err_set_field(reterr, ERR_INVALID, "dryRun",
+					     "dryRun: Unsupported value: \"%.*s\": supported "
+					     "values: \"All\"",
+					     SPAN_ARGS(p->value));
+		c->dry_run = true;
+	}
+	return 0;
+}
+
+struct store *call_store(const struct call *c)
+{
+	return backend_store(c->listener->backend, c->kind);
+}
+
+static bool in_mirror(const struct call *c)
+{
+	return call_store(c) != c->listener->backend->truth;
+}
+
+struct feed *call_feed(const struct call *c)
+{
+	return in_mirror(c) ? c->listener->mirror : c->listener->truth;
+}
+
+const uint8_t *call_token_key(const struct call *c)
+{
+	return in_mirror(c) ? c->listener->mirror_key : c->listener->truth_key;
+}

@@ -1,0 +1,147 @@
+#ifndef API_CALL_H
+#define API_CALL_H
+/*
+ * One request on its way through the front. Internal to hub/api.
+ *
+ * A call lives in its exchange's arena. It belongs to one thread at a time: the loop's, a
+ * worker's (call_to_worker), or, as the origin of a command, the core's. On the loop it ends with
+ * call_finish(), which sends the answer, or with a stream of its own.
+ *
+ * Everything that a verb reads of the request is in the call or its arena, so that a client that
+ * goes away in between changes nothing for the thread that works.
+ */
+#include "api/api.h"
+#include "api/auth.h"
+#include "api/http.h"
+#include "api/metrics.h"
+#include "api/negotiate.h"
+#include "api/request_info.h"
+#include "api/task.h"
+#include "base/buf.h"
+#include "kube/field_errors.h"
+#include "kube/status.h"
+#include "wire/backend.h"
+
+struct feed;
+struct documents;
+
+struct api_listener {
+	struct api_listener *next;
+	struct api *api;
+	struct backend *backend;
+	const struct pki *pki;
+	struct http_listener *http;
+	struct documents *documents;	       /* discovery and OpenAPI of its kinds */
+	struct feed *truth, *mirror;	       /* mirror NULL: everything is in truth */
+	uint8_t truth_key[32], mirror_key[32]; /* of continue tokens */
+	struct backend_listener hook;
+	char url[128];
+	int port;
+};
+
+struct api {
+	struct api_options options;
+	uv_loop_t loop;
+	uv_thread_t thread;
+	uv_timer_t second;
+	struct mailbox mailbox;
+	struct task stop_task;
+	struct http_handler handler;
+	struct http_server *http;
+	struct workers *workers;
+	struct api_listener *listeners;
+	struct metrics metrics;
+	struct call *streams; /* watches */
+	bool loop_open, mailbox_open, timer_open, started, stopping;
+	usec stop_at; /* monotonic */
+};
+
+struct answer {
+	int code;
+	const char *content_type; /* static text */
+	struct buf headers;	  /* lines ended by CRLF */
+	struct buf body;
+	bool gzipped;
+};
+
+struct call {
+	struct task task;
+	struct api_listener *listener;
+	struct http_exchange *x;
+	struct arena *mem; /* the exchange's */
+	const struct http_request *request;
+	struct request_info info;
+	struct auth_user user;	 /* in mem */
+	const struct kind *kind; /* of the resource; NULL for other paths */
+	struct negotiated accept;
+	struct answer answer;
+	usec started;	   /* monotonic */
+	_Atomic bool gone; /* the client went away: set on the loop, read anywhere */
+	bool dry_run;
+	void (*on_worker)(struct call *c);
+	void (*on_loop)(struct call *c);
+	/* of streams: on the loop */
+	void (*on_writable)(struct call *c);
+	void (*on_gone)(struct call *c);
+	void (*on_stop)(struct call *c); /* the front stops: end well */
+	struct call *prev_stream, *next_stream;
+	void *state; /* the verb's */
+};
+
+/* Watches are known to the front, for its ticks and its stop. */
+void api_stream_add(struct api *a, struct call *c);
+void api_stream_remove(struct api *a, struct call *c);
+
+static inline struct api *call_api(const struct call *c)
+{
+	return c->listener->api;
+}
+
+/* Runs on_worker(c) on a worker; any thread. */
+void call_to_worker(struct call *c, void (*on_worker)(struct call *c));
+/* Runs on_loop(c) on the loop; any thread. */
+void call_to_loop(struct call *c, void (*on_loop)(struct call *c));
+/* Sends the answer; loop only. Large bodies are gzipped first, on a worker. The call is gone. */
+void call_finish(struct call *c);
+/* Counts the call in the metrics: what call_finish does by itself, for streams. Loop only. */
+void call_count(struct call *c);
+
+/* ---- making answers; on any thread that has the call ---- */
+
+/* A Status for `e` about the call's kind and name. */
+void call_fail(struct call *c, const struct err *e);
+void call_fail_with(struct call *c, const struct err *e, const struct status_subject *subject);
+/* err_set and call_fail in one. */
+void call_failf(struct call *c, enum err_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* The answer's code and type; body follows by buf_add to answer.body. */
+void call_ok(struct call *c, int code, const char *content_type);
+/* Adds a Warning header for each line of text. */
+void call_warn(struct call *c, struct span lines);
+/* "dryRun=All" of the query into c->dry_run; fails for other values. */
+int call_read_dry_run(struct call *c, struct err *reterr) MUST_CHECK;
+/* A parameter, absent when empty. */
+struct span call_param(const struct call *c, const char *name);
+
+/* The store of the call's kind, its feed and its token key. */
+struct store *call_store(const struct call *c);
+struct feed *call_feed(const struct call *c);
+const uint8_t *call_token_key(const struct call *c);
+
+/* ---- verbs: entered on the loop, each in the file of its name ---- */
+
+void call_get(struct call *c);
+void call_list(struct call *c);
+void call_watch(struct call *c);
+void watch_tick(struct call *c, usec now); /* of a watch, once a second */
+void call_create(struct call *c);
+void call_update(struct call *c);
+void call_patch(struct call *c);
+void call_delete(struct call *c);
+void call_delete_collection(struct call *c);
+void call_review(struct call *c); /* SelfSubjectAccessReview and such */
+void call_query(struct call *c);  /* /apis/muster.dev/v1alpha1/... */
+void call_proxy(struct call *c);  /* clusters/NAME/proxy, pods/NAME/log */
+bool call_is_review(const struct call *c);
+void call_health(struct call *c); /* /version, /healthz, /metrics, ... or 404 */
+
+#endif

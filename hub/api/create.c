@@ -1,0 +1,91 @@
+/* CREATE and UPDATE: on a worker, from body to command. */
+#include "api/decode.h"
+#include "api/write.h"
+#include "base/json.h"
+
+static int prepare_create(struct call *c, struct cJSON *object, struct err *reterr)
+{
+	struct write *w = write_of(c);
+	struct meta_write meta = write_meta(c);
+	const char *name = json_value_str(json_path(object, "metadata", "name", NULL));
+	int r;
+	w->generated = !name || !name[0];
+	if (!w->generated)
+		snprintf(w->name, sizeof(w->name), "%s", name);
+	meta.name = SPAN_NONE;
+	r = meta_prepare_create(object, &meta, &w->errors, reterr);
+	if (r && field_errors_any(&w->errors))
+		return status_set_invalid(reterr, c->kind, w->name, &w->errors);
+	if (r)
+		return r;
+	name = json_value_str(json_path(object, "metadata", "name", NULL));
+	snprintf(w->name, sizeof(w->name), "%s", name ? name : "");
+	return write_admit(c, object, NULL, reterr);
+}
+
+static void attempt_create(struct call *c)
+{
+	struct write *w = write_of(c);
+	auto_json *object = NULL;
+	struct err e = ERR_INIT;
+	int r = decode_object(c, &object, &w->warnings, &e);
+	w->attempts++;
+	w->code = 201;
+	if (!r)
+		r = prepare_create(c, object, &e);
+	if (r)
+		write_fail(c, &e);
+	else
+		write_submit(c, COMMAND_CREATE, object, 0, PROPAGATE_DEFAULT);
+}
+
+void call_create(struct call *c)
+{
+	write_begin(c, attempt_create);
+}
+
+static int prepare_update(struct call *c, const struct cJSON *old, struct cJSON *object,
+			  bool *ret_changed, struct err *reterr)
+{
+	struct write *w = write_of(c);
+	struct meta_write meta = write_meta(c);
+	int r = meta_prepare_update(old, object, &meta, &w->errors, reterr);
+	if (r && field_errors_any(&w->errors))
+		return status_set_invalid(reterr, c->kind, w->name, &w->errors);
+	if (!r)
+		r = write_admit(c, object, old, reterr);
+	if (!r)
+		*ret_changed = meta_finish_update(old, object, &meta);
+	return r;
+}
+
+static void attempt_update(struct call *c)
+{
+	struct write *w = write_of(c);
+	auto_json *object = NULL, *old = NULL;
+	auto_reader *reader = NULL;
+	struct store_object o;
+	struct err e = ERR_INIT;
+	bool changed = false;
+	int r = decode_object(c, &object, &w->warnings, &e);
+	w->attempts++;
+	if (!r) {
+		w->conditional = meta_is_conditional(object);
+		r = write_read(c, c->info.name, &reader, &o, &e);
+	}
+	if (!r)
+		r = write_tree(c, &o, &old, &e);
+	if (!r)
+		r = prepare_update(c, old, object, &changed, &e);
+	if (r)
+		write_fail(c, &e);
+	else if (!changed)
+		write_unchanged(c, &o);
+	else
+		write_submit(c, COMMAND_UPDATE, object, o.revision, PROPAGATE_DEFAULT);
+}
+
+void call_update(struct call *c)
+{
+	write_begin(c, attempt_update);
+}

@@ -1,0 +1,79 @@
+#include "api/decode.h"
+
+#include "api/protobuf.h"
+#include "base/json.h"
+#include "base/yaml.h"
+
+static int parse_json(struct span text, bool *ret_duplicates, struct cJSON **ret,
+		      struct err *reterr)
+{
+	static const struct json_limits lenient = {.allow_duplicates = true};
+	struct err e = ERR_INIT;
+	int r = json_parse(text, NULL, ret, &e);
+	if (r && strstr(e.text, "duplicate") && json_parse(text, &lenient, ret, NULL) == 0) {
+		*ret_duplicates = true;
+		r = 0;
+	}
+	if (reterr)
+		*reterr = e;
+	return r;
+}
+
+int decode_object(const struct call *c, struct cJSON **ret, struct buf *duplicates,
+		  struct err *reterr)
+{
+	struct span body = buf_span(&c->request->body);
+	enum body_form form = negotiate_body(c->request->content_type);
+	struct cJSON *tree = NULL;
+	struct err e = ERR_INIT;
+	bool twice = false;
+	int r;
+	if (form == BODY_JSON)
+		r = parse_json(body, &twice, &tree, &e);
+	else if (form == BODY_YAML)
+		r = yaml_parse(body, &tree, &e);
+	else if (form == BODY_PROTOBUF)
+		r = protobuf_decode(body, &tree, &e);
+	else
+		return err_set(reterr, ERR_UNSUPPORTED_MEDIA,
+			       "the body of the request was in an unknown format - accepted media "
+			       "types include: application/json, application/yaml, "
+			       "application/vnd.kubernetes.protobuf");
+	if (r) {
+		*reterr = e;
+		return err_wrap(reterr, "couldn't read the request's body");
+	}
+	if (twice)
+		buf_addf(duplicates, "%s\n", e.text);
+	if (!json_is(tree, JSON_OBJECT)) {
+		r = err_set(reterr, ERR_BAD_REQUEST,
+			    "couldn't read the request's body: an object is expected, not %s",
+			    json_type_name(json_type_of(tree)));
+		json_free(tree);
+		return r;
+	}
+	*ret = tree;
+	return 0;
+}
+
+int decode_delete_options(const struct call *c, struct cJSON **ret, struct err *reterr)
+{
+	struct span policy = call_param(c, "propagationPolicy");
+	struct span orphan = call_param(c, "orphanDependents");
+	struct buf ignored = BUF_INIT;
+	struct cJSON *tree = NULL;
+	int r = 0;
+	if (c->request->body.len)
+		r = decode_object(c, &tree, &ignored, reterr);
+	buf_done(&ignored);
+	if (r)
+		return r;
+	if (!tree)
+		tree = json_object();
+	if (policy.len && !json_get(tree, "propagationPolicy"))
+		json_set(tree, "propagationPolicy", json_new_span(policy));
+	if (orphan.len && !json_get(tree, "orphanDependents"))
+		json_set_bool(tree, "orphanDependents", request_bool(orphan));
+	*ret = tree;
+	return 0;
+}

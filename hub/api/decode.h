@@ -1,0 +1,19 @@
+#ifndef API_DECODE_H
+#define API_DECODE_H
+/*
+ * Request bodies to trees: JSON, YAML, and protobuf for the kinds that kubectl and client-go
+ * send it for. On workers.
+ */
+#include "api/call.h"
+
+struct cJSON;
+
+/* The body as one object. `duplicates`: keep the last of duplicate keys and append
+ * "duplicate field ..." lines, instead of refusing them. ERR_BAD_REQUEST with the position,
+ * ERR_UNSUPPORTED_MEDIA. */
+int decode_object(const struct call *c, struct cJSON **ret, struct buf *duplicates,
+		  struct err *reterr) MUST_CHECK;
+/* DeleteOptions: body (may be empty) and parameters. *ret is an object. */
+int decode_delete_options(const struct call *c, struct cJSON **ret, struct err *reterr) MUST_CHECK;
+
+#endif

@@ -1,0 +1,219 @@
+/* DELETE of one object. */
+#include "api/delete.h"
+#include "api/decode.h"
+#include "api/read_options.h"
+#include "api/render.h"
+#include "api/write.h"
+#include "base/json.h"
+#include <errno.h>
+
+static const struct {
+	const char *word;
+	enum command_propagation value;
+} policies[] = {
+    {"Background", PROPAGATE_BACKGROUND},
+    {"Foreground", PROPAGATE_FOREGROUND},
+    {"Orphan", PROPAGATE_ORPHAN},
+};
+
+static int read_dry_run(struct call *c, const struct cJSON *options, struct err *reterr)
+{
+	json_foreach (json_get(options, "dryRun"), item) {
+		const char *word = json_value_str(item);
+		if (!word || strcmp(word, "All") != 0)
+			return err_set_field(reterr, ERR_INVALID, "dryRun",
+					     "DeleteOptions.meta.k8s.io \"\" is invalid: dryRun: "
+					     "Unsupported value: supported values: \"All\"");
+		c->dry_run = true;
+	}
+	return 0;
+}
+
+static int read_policy(const struct cJSON *options, enum command_propagation *ret,
+		       struct err *reterr)
+{
+	const char *word = json_str(options, "propagationPolicy");
+	*ret = PROPAGATE_DEFAULT;
+	if (!word) {
+		const struct cJSON *orphan = json_get(options, "orphanDependents");
+		if (json_is(orphan, JSON_BOOL))
+			*ret = json_value_bool(orphan, false) ? PROPAGATE_ORPHAN
+							      : PROPAGATE_BACKGROUND;
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++)
+		if (strcmp(word, policies[i].word) == 0) {
+			*ret = policies[i].value;
+			return 0;
+		}
+	return err_set_field(reterr, ERR_INVALID, "propagationPolicy",
+			     "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: "
+			     "Unsupported value: \"%s\": supported values: \"Foreground\", "
+			     "\"Background\", \"Orphan\", \"nil\"",
+			     word);
+}
+
+int delete_options_read(struct call *c, struct delete_options *ret, struct err *reterr)
+{
+	int r = decode_delete_options(c, &ret->tree, reterr);
+	if (!r)
+		r = read_dry_run(c, ret->tree, reterr);
+	if (!r)
+		r = read_policy(ret->tree, &ret->propagation, reterr);
+	return r;
+}
+
+/* The same object with its deletionTimestamp; NULL when it has one already. */
+static int mark_deleting(struct call *c, const struct store_object *o, struct object_draft *ret,
+			 struct err *reterr)
+{
+	const struct kind *k = write_stored_kind(c);
+	auto_json *tree = NULL;
+	int r = object_tree(o, &tree, reterr);
+	if (r)
+		return r;
+	if (!meta_mark_deleting(tree, clock_now()))
+		return 1;
+	return object_draft_from_tree(k, tree, ret, reterr);
+}
+
+int delete_plan(struct call *c, const struct store_object *o, const struct delete_options *options,
+		struct command **ret, struct err *reterr)
+{
+	bool waits = o->flags & OBJECT_HAS_FINALIZERS;
+	struct object_draft draft;
+	struct command *cmd;
+	int r = meta_check_preconditions(options->tree, c->kind, o, reterr);
+	if (!r && (o->flags & OBJECT_DELETING) && waits)
+		return 1;
+	if (!r && waits)
+		r = mark_deleting(c, o, &draft, reterr);
+	if (r)
+		return r;
+	cmd = write_command(c, waits ? COMMAND_UPDATE : COMMAND_DELETE, o->key.ns, o->key.name);
+	cmd->expected_revision = o->revision;
+	cmd->propagation = options->propagation;
+	cmd->subresource = "";
+	if (waits) {
+		cmd->draft = draft;
+		cmd->bytes += draft.len + draft.digest_len;
+	}
+	*ret = cmd;
+	return 0;
+}
+
+struct deletion {
+	struct write write; /* first */
+	struct delete_options options;
+	bool read;
+};
+
+static void finish(struct call *c)
+{
+	struct deletion *d = c->state;
+	json_free(d->options.tree);
+	d->options.tree = NULL;
+	write_finish(c);
+}
+
+/* The object when it is still there, else a Success with the uid that kubectl waits for. */
+static void answer(struct call *c, struct command *cmd)
+{
+	struct deletion *d = c->state;
+	struct status_subject s = {.kind = c->kind, .name = d->write.name, .uid = d->write.uid};
+	struct store_key key = {c->kind->type, span_of(cmd->ns), span_of(cmd->name)};
+	auto_reader *reader = NULL;
+	char uid[OBJECT_UID_TEXT];
+	struct store_object o;
+	struct render render;
+	int r = store_read_begin(call_store(c), &reader, NULL);
+	if (!r)
+		r = store_get(reader, &key, &o);
+	call_ok(c, 200, "application/json");
+	if (!r && !c->dry_run && strcmp(object_uid_format(o.uid, uid), d->write.uid) == 0 &&
+	    read_options_render(c, &render, NULL) == 0)
+		render_object(&render, &o, &c->answer.body);
+	else
+		status_success(&s, &c->answer.body);
+}
+
+static void on_answer(struct call *c);
+static void attempt(struct call *c);
+
+static void command_done(struct command *self)
+{
+	call_to_loop(self->origin, on_answer);
+}
+
+static void on_answer(struct call *c)
+{
+	struct deletion *d = c->state;
+	struct command *cmd = d->write.command;
+	if (cmd->err.kind == ERR_CONFLICT && !d->write.conditional &&
+	    d->write.attempts < WRITE_MAX_ATTEMPTS) {
+		d->write.command = command_destroy(cmd);
+		call_to_worker(c, attempt);
+		return;
+	}
+	if (cmd->warnings)
+		buf_add_str(&d->write.warnings, cmd->warnings);
+	if (cmd->err.kind == ERR_NONE) {
+		answer(c, cmd);
+	} else {
+		struct status_subject s = {
+		    .kind = c->kind, .name = d->write.name, .errors = cmd->causes};
+		call_fail_with(c, &cmd->err, &s);
+	}
+	finish(c);
+}
+
+static void attempt(struct call *c)
+{
+	struct deletion *d = c->state;
+	struct write *w = &d->write;
+	auto_reader *reader = NULL;
+	struct store_object o;
+	struct render render;
+	struct err e = ERR_INIT;
+	int r = 0;
+	w->attempts++;
+	if (!d->read) {
+		d->read = true;
+		r = delete_options_read(c, &d->options, &e);
+		w->conditional =
+		    json_path(d->options.tree, "preconditions", "resourceVersion", NULL);
+	}
+	if (!r)
+		r = write_read(c, c->info.name, &reader, &o, &e);
+	if (!r) {
+		object_uid_format(o.uid, w->uid);
+		r = delete_plan(c, &o, &d->options, &w->command, &e);
+	}
+	if (!r) {
+		(void)write_send(c, w->command, command_done);
+		return;
+	}
+	if (r == 1 && read_options_render(c, &render, &e) == 0) {
+		call_ok(c, 200, "application/json");
+		render_object(&render, &o, &c->answer.body);
+	} else {
+		struct status_subject s = {.kind = c->kind, .name = w->name};
+		call_fail_with(c, &e, &s);
+	}
+	call_to_loop(c, finish);
+}
+
+void call_delete(struct call *c)
+{
+	struct deletion *d = arena_new(c->mem, struct deletion);
+	struct err e = ERR_INIT;
+	c->state = d;
+	d->write.finish = finish;
+	snprintf(d->write.name, sizeof(d->write.name), "%.*s", SPAN_ARGS(c->info.name));
+	if (call_read_dry_run(c, &e) == 0) {
+		call_to_worker(c, attempt);
+		return;
+	}
+	call_fail(c, &e);
+	call_finish(c);
+}

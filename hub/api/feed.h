@@ -1,0 +1,96 @@
+#ifndef API_FEED_H
+#define API_FEED_H
+/*
+ * The fan-out of one store's watch log to the watchers of one loop (DESIGN section 2, "The watch
+ * log"). Belongs to the loop's thread.
+ *
+ * When a commit is out, the feed reads the new log rows once, in short reads. For each row it
+ * finds the watchers by an index on (type, namespace, name), renders the event once for each
+ * form that any of them takes, as an immutable counted frame, and queues the frame with them. A
+ * watcher sends what is queued in few writes.
+ *
+ * Bounds: frames that are alive together at most FEED_MAX_BYTES; beyond it watchers that lag lose
+ * their queue and go on from the log, at their own pace. A watcher with more than WATCH_MAX_LAG
+ * queued is closed; it may resume from its last revision.
+ */
+#include "api/task.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/span.h"
+#include "kube/selector.h"
+#include "store/store.h"
+#include <stdint.h>
+
+struct call;
+struct feed;
+struct feed_list;
+
+#define FEED_MAX_BYTES ((size_t)64 << 20)
+#define WATCH_MAX_LAG  ((size_t)4 << 20)
+
+enum watch_event { WATCH_ADDED, WATCH_MODIFIED, WATCH_DELETED, WATCH_BOOKMARK, WATCH_NOTHING };
+const char *watch_event_name(enum watch_event e);
+
+/* What this watcher is told of a log row: selectors turn MODIFIED into ADDED and DELETED.
+ * reader: where the row was read; scratch: for the old bytes. */
+enum watch_event feed_event_for(const struct selector *s, bool needs_old,
+				struct store_reader *reader, const struct store_log_row *row,
+				struct buf *scratch);
+/* Whether the selector looks at more than name and namespace, which never change. */
+bool feed_needs_old(const struct selector *s);
+
+struct feed_frame {
+	uint32_t refs;
+	uint64_t revision;
+	size_t len;
+	char bytes[];
+};
+
+/* The part of a watcher that the feed knows; embedded in watch.c's. */
+struct feed_watcher {
+	struct feed_list *list; /* in the index; NULL while not live */
+	struct feed_watcher *prev, *next;
+	struct feed_watcher *next_dirty;
+	bool dirty;
+	const struct selector *selector;
+	bool needs_old;
+	const struct render *render;
+	bool columns_sent;	   /* tables: columnDefinitions come with the first event */
+	uint64_t cursor;	   /* all up to here is sent, or in the queue when live */
+	struct feed_frame **queue; /* ring */
+	uint32_t head, len, cap;
+	size_t bytes;
+	/* Sends what is queued as far as the client takes it; may destroy the watcher. */
+	void (*flush)(struct feed_watcher *w);
+	/* The queue was dropped: go on from the log after `cursor`. */
+	void (*fell_behind)(struct feed_watcher *w);
+	/* Too far behind: to be closed. */
+	void (*overrun)(struct feed_watcher *w);
+};
+
+struct feed *feed_create(struct store *store, struct mailbox *mailbox);
+struct feed *feed_destroy(struct feed *f); /* no watcher may be left */
+
+/* Any thread: rows up to the store's revision are committed. Coalesced. */
+void feed_wake(struct feed *f);
+uint64_t feed_revision(const struct feed *f); /* rows up to here went through */
+
+/* Makes a watcher live: it gets every row after w->cursor from now on, which must be at least
+ * feed_revision(). ns absent: all; name absent: all. */
+void feed_join(struct feed *f, struct feed_watcher *w, uint16_t type, struct span ns,
+	       struct span name);
+/* Leaves the index and drops the queue. Fine when it is not live. */
+void feed_leave(struct feed *f, struct feed_watcher *w);
+/* Puts the watcher on the list of those to flush. */
+void feed_mark_dirty(struct feed *f, struct feed_watcher *w);
+
+/* The oldest queued frame, or NULL; and its removal. */
+static inline struct feed_frame *feed_peek(const struct feed_watcher *w, uint32_t i)
+{
+	return i < w->len ? w->queue[(w->head + i) & (w->cap - 1)] : NULL;
+}
+void feed_pop(struct feed *f, struct feed_watcher *w);
+/* Queues text as a frame of this watcher alone (bookmarks). */
+void feed_push_text(struct feed *f, struct feed_watcher *w, uint64_t revision, struct span text);
+
+#endif

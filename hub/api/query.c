@@ -1,0 +1,59 @@
+/*
+ * /apis/muster.dev/v1alpha1/...: questions to the structures that decide (why, queue, quota,
+ * plan). The path below the version and the query string go to the core as they are.
+ */
+#include "api/call.h"
+
+struct query {
+	struct command *command;
+};
+
+static void on_answer(struct call *c)
+{
+	struct query *q = c->state;
+	struct command *cmd = q->command;
+	if (cmd->err.kind == ERR_NONE) {
+		call_ok(c, 200, "application/json");
+		buf_add(&c->answer.body, cmd->result ? cmd->result : "", cmd->result_len);
+	} else {
+		struct status_subject s = {.errors = cmd->causes};
+		call_fail_with(c, &cmd->err, &s);
+	}
+	if (cmd->warnings)
+		call_warn(c, span_of(cmd->warnings));
+	command_destroy(cmd);
+	call_finish(c);
+}
+
+static void done(struct command *self)
+{
+	call_to_loop(self->origin, on_answer);
+}
+
+void call_query(struct call *c)
+{
+	struct backend *b = c->listener->backend;
+	struct query *q = arena_new(c->mem, struct query);
+	struct command *cmd = command_create(COMMAND_QUERY, NULL, SPAN(""), SPAN(""));
+	struct span tail =
+	    span_make(c->info.resource.ptr,
+		      (size_t)(c->info.path.ptr + c->info.path.len - c->info.resource.ptr));
+	struct buf text = BUF_INIT;
+	struct err e = ERR_INIT;
+	request_encode_path(tail, &text);
+	request_encode_query(c->request, &text);
+	cmd->query = buf_steal(&text, NULL);
+	cmd->user = xstrndup(c->user.name.ptr, c->user.name.len);
+	if (c->request->body.len)
+		cmd->query_body = xstrndup(c->request->body.ptr, c->request->body.len);
+	cmd->bytes += c->request->body.len;
+	cmd->origin = c;
+	cmd->done = done;
+	c->state = q;
+	q->command = cmd;
+	if (b->ops->submit(b, cmd, &e) == 0)
+		return;
+	command_destroy(cmd);
+	call_fail(c, &e);
+	call_finish(c);
+}

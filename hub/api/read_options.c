@@ -1,0 +1,163 @@
+#include "api/read_options.h"
+
+#include "api/render.h"
+#include "base/num.h"
+#include <errno.h>
+
+#define MAX_TIMEOUT_SECS 86400
+
+static int invalid(struct err *reterr, const char *field, const char *words)
+{
+	return err_set_field(reterr, ERR_INVALID, field,
+			     "ListOptions.meta.k8s.io \"\" is invalid: %s: %s", field, words);
+}
+
+static int parse_match(const struct call *c, struct read_options *o, struct err *reterr)
+{
+	struct span m = call_param(c, "resourceVersionMatch");
+	if (!m.len)
+		return 0;
+	if (span_is(m, "NotOlderThan"))
+		o->match = MATCH_NOT_OLDER;
+	else if (span_is(m, "Exact"))
+		o->match = MATCH_EXACT;
+	else
+		return invalid(reterr, "resourceVersionMatch",
+			       "Unsupported value: supported values: \"Exact\", \"NotOlderThan\"");
+	return 0;
+}
+
+static int check_match(const struct read_options *o, bool watch, struct err *reterr)
+{
+	if (o->has_send_initial) {
+		if (!watch)
+			return invalid(reterr, "sendInitialEvents",
+				       "Forbidden: sendInitialEvents is forbidden for list");
+		if (o->match != MATCH_NOT_OLDER)
+			return invalid(reterr, "resourceVersionMatch",
+				       "Forbidden: sendInitialEvents requires setting "
+				       "resourceVersionMatch to NotOlderThan");
+		return 0;
+	}
+	if (o->match == MATCH_ANY)
+		return 0;
+	if (watch)
+		return invalid(reterr, "resourceVersionMatch",
+			       "Forbidden: resourceVersionMatch is forbidden for watch unless "
+			       "sendInitialEvents is provided");
+	if (!o->has_revision)
+		return invalid(reterr, "resourceVersionMatch",
+			       "Forbidden: resourceVersionMatch is forbidden unless "
+			       "resourceVersion is provided");
+	if (o->continue_text.len)
+		return invalid(reterr, "resourceVersionMatch",
+			       "Forbidden: resourceVersionMatch is forbidden when continue is "
+			       "provided");
+	if (o->match == MATCH_EXACT && o->revision == 0)
+		return invalid(reterr, "resourceVersionMatch",
+			       "Forbidden: resourceVersionMatch \"Exact\" is forbidden for "
+			       "resourceVersion \"0\"");
+	return 0;
+}
+
+static int parse_number(const struct call *c, const char *name, int64_t max, int64_t *ret,
+			struct err *reterr)
+{
+	struct span v = call_param(c, name);
+	int r = v.len ? num_parse_i64(v, 0, INT64_MAX, ret) : 0;
+	if (r)
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "unable to parse parameter %s: \"%.*s\" is not a number", name,
+			       SPAN_ARGS(v));
+	if (*ret > max)
+		*ret = max;
+	return 0;
+}
+
+static int parse_revision(const struct call *c, struct read_options *o, struct err *reterr)
+{
+	struct span v = call_param(c, "resourceVersion");
+	if (!v.len)
+		return 0;
+	o->has_revision = true;
+	if (num_parse_u64(v, INT64_MAX, &o->revision) < 0)
+		return invalid(reterr, "resourceVersion", "Invalid value: must be a number");
+	if (o->continue_text.len && o->revision)
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "specifying resource version is not "
+			       "allowed when using continue");
+	return 0;
+}
+
+static int parse_all(const struct call *c, bool watch, struct read_options *o, struct err *reterr)
+{
+	int64_t seconds = 0;
+	int r;
+	o->continue_text = watch ? SPAN_NONE : call_param(c, "continue");
+	o->labels = call_param(c, "labelSelector");
+	o->fields = call_param(c, "fieldSelector");
+	o->has_send_initial = call_param(c, "sendInitialEvents").len > 0;
+	o->send_initial = request_bool(call_param(c, "sendInitialEvents"));
+	o->bookmarks = request_bool(call_param(c, "allowWatchBookmarks"));
+	r = parse_revision(c, o, reterr);
+	if (!r)
+		r = parse_match(c, o, reterr);
+	if (!r)
+		r = check_match(o, watch, reterr);
+	if (!r)
+		r = parse_number(c, "limit", INT32_MAX, &o->limit, reterr);
+	if (!r)
+		r = parse_number(c, "timeoutSeconds", MAX_TIMEOUT_SECS, &seconds, reterr);
+	o->timeout = seconds * USEC_PER_SEC;
+	if (!r && o->labels.len)
+		r = selector_add_labels(&o->selector, o->labels, reterr);
+	if (!r && o->fields.len)
+		r = selector_add_fields(&o->selector, c->kind->type, o->fields, reterr);
+	return r;
+}
+
+int read_options_parse(const struct call *c, bool watch, struct read_options *ret,
+		       struct err *reterr)
+{
+	int r;
+	*ret = (struct read_options){0};
+	r = parse_all(c, watch, ret, reterr);
+	if (r)
+		read_options_done(ret);
+	return r;
+}
+
+void read_options_done(struct read_options *o)
+{
+	selector_done(&o->selector);
+}
+
+int read_options_render(const struct call *c, struct render *ret, struct err *reterr)
+{
+	struct span include = call_param(c, "includeObject");
+	*ret = (struct render){.kinds = c->listener->backend->kinds,
+			       .kind = c->kind,
+			       .form = c->accept.form,
+			       .meta_version = c->accept.version,
+			       .now = clock_now()};
+	if (table_include_parse(include.ptr ? include : SPAN(""), &ret->include) < 0)
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "unrecognized includeObject value: \"%.*s\"", SPAN_ARGS(include));
+	return 0;
+}
+
+void read_fail_future(struct call *c, uint64_t wanted, uint64_t now)
+{
+	struct status_cause cause = {"ResourceVersionTooLarge", "Too large resource version", NULL};
+	struct status_subject s = {
+	    .kind = c->kind, .causes = &cause, .n_causes = 1, .retry_after_seconds = 1};
+	struct err e = ERR_INIT;
+	(void)err_set(&e, ERR_TIMEOUT, "Timeout: Too large resource version: %llu, current: %llu",
+		      (unsigned long long)wanted, (unsigned long long)now);
+	call_fail_with(c, &e, &s);
+}
+
+int read_failed(int r, struct err *reterr)
+{
+	return err_set(reterr, ERR_INTERNAL, "cannot read the store: %s", strerror(-r));
+}

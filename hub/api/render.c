@@ -1,0 +1,186 @@
+#include "api/render.h"
+
+#include "base/json.h"
+#include "kube/object.h"
+
+/* Rows are stored as the first kind of their type (kind.h). */
+static const struct kind *stored_kind(const struct render *r)
+{
+	const struct kind *k = kind_by_type(r->kinds, r->kind->type);
+	return k ? k : r->kind;
+}
+
+static void add_converted(const struct render *r, struct span json, struct buf *out)
+{
+	struct cJSON *tree = NULL;
+	if (json_parse(json, NULL, &tree, NULL) < 0) {
+		out->failed = true;
+		return;
+	}
+	r->kind->convert(r->kind, tree, KIND_FROM_STORED);
+	json_print(tree, out);
+	json_free(tree);
+}
+
+/* Stored text begins {"apiVersion":"...", (object.h): only that value changes. */
+static void add_spliced(const struct render *r, struct span json, struct buf *out)
+{
+	char version[KIND_API_VERSION_MAX];
+	const char *comma = memchr(json.ptr, ',', json.len);
+	if (!comma) {
+		buf_add_span(out, json);
+		return;
+	}
+	buf_addf(out, "{\"apiVersion\":\"%s\"", kind_api_version(r->kind, version));
+	buf_add(out, comma, json.len - (size_t)(comma - json.ptr));
+}
+
+static void add_json(const struct render *r, struct span json, struct buf *out)
+{
+	const struct kind *stored = stored_kind(r);
+	if (stored == r->kind)
+		buf_add_span(out, json);
+	else if (r->kind->convert && !r->kind->same_shape)
+		add_converted(r, json, out);
+	else
+		add_spliced(r, json, out);
+}
+
+void render_json(const struct render *r, const struct store_object *o, struct buf *out)
+{
+	add_json(r, o->json, out);
+}
+
+static struct span metadata_of(const struct store_object *o)
+{
+	const struct store_extent *e = &o->extents.metadata;
+	struct span found;
+	if (e->len && (size_t)e->at + e->len <= o->json.len)
+		return span_make(o->json.ptr + e->at, e->len);
+	return json_text_member(o->json, "metadata", &found) == 0 ? found : SPAN("{}");
+}
+
+static void add_partial(const struct render *r, struct span metadata, struct buf *out)
+{
+	buf_addf(out,
+		 "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/%s\","
+		 "\"metadata\":",
+		 r->meta_version);
+	buf_add_span(out, metadata);
+	buf_add_char(out, '}');
+}
+
+static void add_row(const struct render *r, struct span json, bool first, struct buf *out)
+{
+	struct buf own = BUF_INIT;
+	if (stored_kind(r) != r->kind) {
+		add_json(r, json, &own);
+		json = buf_span(&own);
+	}
+	table_row(r->kind, r->meta_version, json, r->include, r->now, first, out);
+	buf_done(&own);
+}
+
+static void add_table(const struct render *r, struct span json, uint64_t revision, bool columns,
+		      struct buf *out)
+{
+	struct table_meta meta = {.revision = revision, .remaining = -1};
+	table_begin(r->kind, r->meta_version, &meta, columns, out);
+	add_row(r, json, true, out);
+	table_end(out);
+}
+
+void render_object(const struct render *r, const struct store_object *o, struct buf *out)
+{
+	if (r->form == FORM_TABLE)
+		add_table(r, o->json, o->revision, true, out);
+	else if (r->form == FORM_PARTIAL)
+		add_partial(r, metadata_of(o), out);
+	else
+		add_json(r, o->json, out);
+}
+
+void render_text(const struct render *r, struct span json, struct buf *out)
+{
+	struct store_object o = {.json = json};
+	render_object(r, &o, out);
+}
+
+void render_event_object(const struct render *r, const struct store_object *o, bool columns,
+			 struct buf *out)
+{
+	if (r->form == FORM_TABLE)
+		add_table(r, o->json, o->revision, columns, out);
+	else
+		render_object(r, o, out);
+}
+
+void render_bookmark(const struct render *r, uint64_t revision, bool initial_end, struct buf *out)
+{
+	char version[KIND_API_VERSION_MAX];
+	const char *kind = r->kind->kind;
+	if (r->form == FORM_JSON) {
+		kind_api_version(r->kind, version);
+	} else {
+		snprintf(version, sizeof(version), "meta.k8s.io/%s", r->meta_version);
+		kind = r->form == FORM_TABLE ? "Table" : "PartialObjectMetadata";
+	}
+	buf_addf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",", kind, version);
+	if (r->form == FORM_TABLE)
+		buf_add_str(out, "\"columnDefinitions\":[],\"rows\":[],");
+	buf_addf(out, "\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)revision);
+	if (r->form != FORM_TABLE)
+		buf_add_str(out, ",\"creationTimestamp\":null");
+	if (initial_end)
+		buf_add_str(out, ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}");
+	buf_add_str(out, "}}");
+}
+
+void render_list_begin(const struct render *r, uint64_t revision, struct buf *out)
+{
+	char version[KIND_API_VERSION_MAX];
+	(void)revision;
+	if (r->form == FORM_TABLE) {
+		struct table_meta meta = {.revision = revision, .remaining = -1};
+		table_begin(r->kind, r->meta_version, &meta, true, out);
+		return;
+	}
+	if (r->form == FORM_PARTIAL)
+		buf_addf(out,
+			 "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":"
+			 "\"meta.k8s.io/%s\",\"items\":[",
+			 r->meta_version);
+	else
+		buf_addf(out, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"items\":[",
+			 r->kind->kind, kind_api_version(r->kind, version));
+}
+
+void render_list_item(const struct render *r, const struct store_object *o, bool first,
+		      struct buf *out)
+{
+	if (r->form == FORM_TABLE) {
+		add_row(r, o->json, first, out);
+		return;
+	}
+	if (!first)
+		buf_add_char(out, ',');
+	if (r->form == FORM_PARTIAL)
+		add_partial(r, metadata_of(o), out);
+	else
+		add_json(r, o->json, out);
+}
+
+void render_list_end(const struct render *r, const struct table_meta *meta, struct buf *out)
+{
+	if (r->form == FORM_TABLE) {
+		table_end(out);
+		return;
+	}
+	buf_addf(out, "],\"metadata\":{\"resourceVersion\":\"%llu\"",
+		 (unsigned long long)meta->revision);
+	if (meta->continue_token.len)
+		buf_addf(out, ",\"continue\":\"%.*s\"", SPAN_ARGS(meta->continue_token));
+	if (meta->remaining >= 0)
+		buf_addf(out, ",\"remainingItemCount\":%lld", (long long)meta->remaining);
+	buf_add_str(out, "}}\n");
+}

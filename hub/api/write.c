@@ -1,0 +1,363 @@
+#include "api/write.h"
+
+#include "api/read_options.h"
+#include "api/render.h"
+#include "base/json.h"
+#include "kube/schema.h"
+#include <errno.h>
+#include <openssl/rand.h>
+
+struct write *write_of(struct call *c)
+{
+	return c->state;
+}
+
+static void fill_random(void *arg, void *out, size_t n)
+{
+	(void)arg;
+	if (RAND_bytes(out, (int)n) != 1)
+		abort(); /* no randomness: no uid may be given */
+}
+
+static const struct meta_random random_source = {fill_random, NULL};
+
+struct meta_write write_meta(const struct call *c)
+{
+	return (struct meta_write){.kind = c->kind,
+				   .ns = c->info.ns.ptr ? c->info.ns : SPAN(""),
+				   .name = c->info.name,
+				   .subresource =
+				       c->info.subresource.len ? c->info.subresource.ptr : "",
+				   .now = clock_now(),
+				   .random = &random_source};
+}
+
+const struct kind *write_stored_kind(const struct call *c)
+{
+	const struct kind *k = kind_by_type(c->listener->backend->kinds, c->kind->type);
+	return k ? k : c->kind;
+}
+
+static int read_validation(struct call *c, struct write *w, struct err *reterr)
+{
+	struct span v = call_param(c, "fieldValidation");
+	if (!v.len || span_is(v, "Warn"))
+		return 0;
+	if (span_is(v, "Strict"))
+		w->strict = true;
+	else if (span_is(v, "Ignore"))
+		w->ignore = true;
+	else
+		return err_set_field(reterr, ERR_INVALID, "fieldValidation",
+				     "fieldValidation: Unsupported value: \"%.*s\": supported "
+				     "values: \"Ignore\", \"Strict\", \"Warn\"",
+				     SPAN_ARGS(v));
+	return 0;
+}
+
+void write_begin(struct call *c, void (*attempt)(struct call *c))
+{
+	struct write *w = arena_new(c->mem, struct write);
+	struct err e = ERR_INIT;
+	int r;
+	c->state = w;
+	w->attempt = attempt;
+	w->finish = write_finish;
+	w->code = 200;
+	snprintf(w->name, sizeof(w->name), "%.*s", SPAN_ARGS(c->info.name));
+	/* The subresource as a C string: the words of meta.h. */
+	if (c->info.subresource.len)
+		c->info.subresource.ptr =
+		    arena_strndup(c->mem, c->info.subresource.ptr, c->info.subresource.len);
+	r = call_read_dry_run(c, &e);
+	if (!r)
+		r = read_validation(c, w, &e);
+	if (!r) {
+		call_to_worker(c, attempt);
+		return;
+	}
+	call_fail(c, &e);
+	call_finish(c);
+}
+
+void write_finish(struct call *c)
+{
+	struct write *w = write_of(c);
+	call_warn(c, buf_span(&w->warnings));
+	buf_done(&w->warnings);
+	field_errors_done(&w->errors);
+	free(w->dry_text);
+	command_destroy(w->command);
+	call_finish(c);
+}
+
+void write_fail(struct call *c, const struct err *e)
+{
+	struct write *w = write_of(c);
+	struct status_subject s = {.kind = c->kind, .name = w->name};
+	if (e->kind == ERR_INVALID && field_errors_any(&w->errors))
+		s.errors = &w->errors;
+	call_fail_with(c, e, &s);
+	call_to_loop(c, w->finish);
+}
+
+int write_read(struct call *c, struct span name, struct store_reader **ret_reader,
+	       struct store_object *ret, struct err *reterr)
+{
+	struct store_reader *reader = NULL;
+	struct store_key key = {c->kind->type, c->info.ns.ptr ? c->info.ns : SPAN(""), name};
+	char text[STORE_MAX_NAME + 1];
+	int r = -ENOENT;
+	if (name.len <= STORE_MAX_NAME && key.ns.len <= STORE_MAX_NAMESPACE) {
+		r = store_read_begin(call_store(c), &reader, reterr);
+		if (r)
+			return r;
+		r = store_get(reader, &key, ret);
+	}
+	if (!r) {
+		*ret_reader = reader;
+		return 0;
+	}
+	store_read_end(reader);
+	if (r != -ENOENT)
+		return read_failed(r, reterr);
+	snprintf(text, sizeof(text), "%.*s", SPAN_ARGS(name));
+	return status_set_not_found(reterr, c->kind, text);
+}
+
+int write_tree(struct call *c, const struct store_object *o, struct cJSON **ret, struct err *reterr)
+{
+	struct render render = {.kinds = c->listener->backend->kinds, .kind = c->kind};
+	struct buf text = BUF_INIT;
+	int r;
+	if (write_stored_kind(c) == c->kind)
+		return object_tree(o, ret, reterr);
+	render_json(&render, o, &text);
+	r = json_parse(buf_span(&text), NULL, ret, reterr);
+	buf_done(&text);
+	return r;
+}
+
+/* "spec.bogus\nspec.x\n" -> `unknown field "spec.bogus", unknown field "spec.x"`. */
+static void name_unknown(struct span lines, const char *separator, struct buf *out)
+{
+	while (lines.len) {
+		struct span line = span_split(&lines, '\n');
+		if (line.len)
+			buf_addf(out, "%sunknown field \"%.*s\"", out->len ? separator : "",
+				 SPAN_ARGS(line));
+	}
+}
+
+static int refuse_unknown(struct call *c, struct span unknown, struct err *reterr)
+{
+	struct write *w = write_of(c);
+	struct buf words = BUF_MAX(4096);
+	int r;
+	name_unknown(unknown, ", ", &words);
+	if (w->warnings.len) { /* duplicate fields */
+		struct span lines = buf_span(&w->warnings);
+		while (lines.len) {
+			struct span line = span_split(&lines, '\n');
+			if (line.len)
+				buf_addf(&words, "%s%.*s", words.len ? ", " : "", SPAN_ARGS(line));
+		}
+	}
+	r = err_set(reterr, ERR_BAD_REQUEST,
+		    "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s",
+		    c->kind->kind, c->kind->version, c->kind->kind, words.ptr ? words.ptr : "");
+	buf_done(&words);
+	return r;
+}
+
+int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old, struct err *reterr)
+{
+	struct write *w = write_of(c);
+	struct buf unknown = BUF_INIT;
+	struct kind_write kw = {.old = old,
+				.subresource =
+				    c->info.subresource.len ? c->info.subresource.ptr : "",
+				.now = clock_now(),
+				.warnings = &w->warnings};
+	int r = 0;
+	if (w->strict && w->warnings.len)
+		r = refuse_unknown(c, SPAN(""), reterr);
+	if (!r)
+		schema_admit(c->kind, object, &kw, &w->errors, w->ignore ? NULL : &unknown);
+	if (!r && w->strict && unknown.len)
+		r = refuse_unknown(c, buf_span(&unknown), reterr);
+	else if (!r && unknown.len) {
+		struct buf lines = BUF_INIT;
+		name_unknown(buf_span(&unknown), "\n", &lines);
+		buf_add_span(&w->warnings, buf_span(&lines));
+		buf_add_char(&w->warnings, '\n');
+		buf_done(&lines);
+	}
+	buf_done(&unknown);
+	if (!r && field_errors_any(&w->errors))
+		r = status_set_invalid(reterr, c->kind, w->name, &w->errors);
+	return r;
+}
+
+/* ---- to the core and back ---- */
+
+static void on_answer(struct call *c);
+
+static void command_done(struct command *self)
+{
+	call_to_loop(self->origin, on_answer);
+}
+
+struct command *write_command(struct call *c, enum command_verb verb, struct span ns,
+			      struct span name)
+{
+	struct command *cmd = command_create(verb, write_stored_kind(c), ns, name);
+	cmd->user = xstrndup(c->user.name.ptr, c->user.name.len);
+	cmd->origin = c;
+	cmd->dry_run = c->dry_run;
+	if (c->info.subresource.len)
+		cmd->subresource = span_is(c->info.subresource, "status") ? "status" : "finalize";
+	return cmd;
+}
+
+bool write_send(struct call *c, struct command *take, void (*done)(struct command *self))
+{
+	struct backend *b = c->listener->backend;
+	struct err e = ERR_INIT;
+	take->done = done;
+	take->origin = c;
+	if (b->ops->submit(b, take, &e) == 0)
+		return true;
+	command_destroy(take);
+	if (!write_of(c)) {
+		call_fail(c, &e);
+		call_to_loop(c, call_finish);
+		return false;
+	}
+	write_of(c)->command = NULL;
+	write_fail(c, &e);
+	return false;
+}
+
+static void to_stored(const struct call *c, struct cJSON *object)
+{
+	const struct kind *stored = write_stored_kind(c);
+	char version[KIND_API_VERSION_MAX];
+	struct cJSON *old = json_get(object, "apiVersion");
+	if (stored == c->kind)
+		return;
+	if (c->kind->convert)
+		c->kind->convert(c->kind, object, KIND_TO_STORED);
+	else if (old)
+		json_replace(object, old, json_new_str(kind_api_version(stored, version)));
+}
+
+void write_submit(struct call *c, enum command_verb verb, struct cJSON *object,
+		  uint64_t expected_revision, enum command_propagation propagation)
+{
+	struct write *w = write_of(c);
+	struct object_draft draft;
+	struct command *cmd;
+	struct err e = ERR_INIT;
+	const char *uid = json_value_str(json_path(object, "metadata", "uid", NULL));
+	snprintf(w->uid, sizeof(w->uid), "%s", uid ? uid : "");
+	to_stored(c, object);
+	if (object_draft_from_tree(write_stored_kind(c), object, &draft, &e) < 0) {
+		write_fail(c, &e);
+		return;
+	}
+	if (c->dry_run) {
+		free(w->dry_text);
+		w->dry_text = xstrndup(draft.json, draft.len);
+		w->dry_len = draft.len;
+	}
+	cmd = write_command(c, verb, c->info.ns, span_of(w->name));
+	cmd->expected_revision = expected_revision;
+	cmd->propagation = propagation;
+	cmd->draft = draft;
+	cmd->bytes += draft.len + draft.digest_len;
+	w->command = cmd;
+	(void)write_send(c, cmd, command_done);
+}
+
+static bool goes_round_again(const struct write *w)
+{
+	const struct command *cmd = w->command;
+	if (cmd->verb == COMMAND_CREATE)
+		return cmd->err.kind == ERR_ALREADY_EXISTS && w->generated &&
+		       w->attempts < WRITE_MAX_NAMES;
+	return cmd->err.kind == ERR_CONFLICT && !w->conditional && w->attempts < WRITE_MAX_ATTEMPTS;
+}
+
+static struct render plain_render(const struct call *c)
+{
+	struct render r;
+	if (read_options_render(c, &r, NULL) < 0)
+		r.include = TABLE_METADATA;
+	return r;
+}
+
+/* The object as the commit left it; a later change may have replaced it already. */
+static int render_result(struct call *c, const struct command *cmd)
+{
+	struct render render = plain_render(c);
+	struct store_key key = {c->kind->type, span_of(cmd->ns), span_of(cmd->name)};
+	auto_reader *reader = NULL;
+	struct store_object o;
+	int r = store_read_begin(call_store(c), &reader, NULL);
+	if (!r)
+		r = store_get(reader, &key, &o);
+	if (!r && o.revision != cmd->revision)
+		r = -ENOENT;
+	if (r == -ENOENT)
+		r = store_get_at(reader, &key, cmd->revision, &o);
+	if (!r)
+		render_object(&render, &o, &c->answer.body);
+	return r;
+}
+
+static void answer_success(struct call *c)
+{
+	struct write *w = write_of(c);
+	struct command *cmd = w->command;
+	call_ok(c, w->code, "application/json");
+	if (w->dry_text) {
+		struct render render = plain_render(c);
+		render_text(&render, span_make(w->dry_text, w->dry_len), &c->answer.body);
+	} else if (render_result(c, cmd) < 0) {
+		/* Written, then deleted and forgotten: only its identity is left to tell. */
+		struct status_subject s = {.kind = c->kind, .name = w->name, .uid = w->uid};
+		status_success(&s, &c->answer.body);
+	}
+}
+
+static void on_answer(struct call *c)
+{
+	struct write *w = write_of(c);
+	struct command *cmd = w->command;
+	if (cmd->warnings)
+		buf_add_str(&w->warnings, cmd->warnings);
+	if (cmd->err.kind != ERR_NONE && goes_round_again(w) && !c->gone) {
+		w->command = command_destroy(cmd);
+		buf_clear(&w->warnings);
+		field_errors_done(&w->errors);
+		w->errors = (struct field_errors){0};
+		call_to_worker(c, w->attempt);
+		return;
+	}
+	if (cmd->err.kind == ERR_NONE) {
+		answer_success(c);
+	} else {
+		struct status_subject s = {.kind = c->kind, .name = w->name, .errors = cmd->causes};
+		call_fail_with(c, &cmd->err, &s);
+	}
+	write_finish(c);
+}
+
+void write_unchanged(struct call *c, const struct store_object *o)
+{
+	struct render render = plain_render(c);
+	call_ok(c, 200, "application/json");
+	render_object(&render, o, &c->answer.body);
+	call_to_loop(c, write_finish);
+}

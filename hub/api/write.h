@@ -1,0 +1,66 @@
+#ifndef API_WRITE_H
+#define API_WRITE_H
+/*
+ * What CREATE, UPDATE, PATCH and DELETE have in common: a worker makes a command from the request
+ * on a read snapshot, the core answers it, and the loop answers the client or, when the object
+ * changed in between and the request did not insist on a version, sends it round again.
+ */
+#include "api/call.h"
+#include "kube/meta.h"
+#include "kube/object.h"
+
+struct cJSON;
+
+/* DESIGN section 2: "five times for a request without resourceVersion, else 409". */
+#define WRITE_MAX_ATTEMPTS 5
+/* Collisions of generated names (apiserver's registry/generic). */
+#define WRITE_MAX_NAMES 8
+
+struct write {
+	int attempts;
+	bool conditional;    /* the request named a resourceVersion */
+	bool generated;	     /* the name is of our making */
+	bool strict, ignore; /* fieldValidation=Strict, Ignore; neither: Warn */
+	int code;	     /* of success: 200 or 201 */
+	struct buf warnings; /* lines */
+	struct field_errors errors;
+	struct command *command; /* of the attempt under way */
+	char *dry_text;		 /* a dry run's result, with empty resourceVersion */
+	size_t dry_len;
+	char name[STORE_MAX_NAME + 1], uid[OBJECT_UID_TEXT];
+	void (*attempt)(struct call *c); /* on a worker */
+	void (*finish)(struct call *c);	 /* on the loop: write_finish, or what calls it */
+};
+
+/* Checks dryRun, fieldValidation; sends the call to a worker. */
+void write_begin(struct call *c, void (*attempt)(struct call *c));
+struct write *write_of(struct call *c);
+
+/* On a worker. */
+void write_fail(struct call *c, const struct err *e); /* answers, with w->errors for a 422 */
+/* Reads the current object. -ENOENT with the words of a 404. *ret_reader keeps it alive. */
+int write_read(struct call *c, struct span name, struct store_reader **ret_reader,
+	       struct store_object *ret, struct err *reterr) MUST_CHECK;
+/* The stored object as a tree of the call's kind. */
+int write_tree(struct call *c, const struct store_object *o, struct cJSON **ret,
+	       struct err *reterr) MUST_CHECK;
+/* Defaults, prunes, validates. Adds warnings or fails as fieldValidation says. */
+int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old,
+		struct err *reterr) MUST_CHECK;
+/* Sends a CREATE or UPDATE of the tree to the core. */
+void write_submit(struct call *c, enum command_verb verb, struct cJSON *object,
+		  uint64_t expected_revision, enum command_propagation propagation);
+/* Answers with the stored object as it is: nothing had to be written. */
+void write_unchanged(struct call *c, const struct store_object *o);
+struct meta_write write_meta(const struct call *c);
+const struct kind *write_stored_kind(const struct call *c);
+/* A new command of this call, its origin and user set. */
+struct command *write_command(struct call *c, enum command_verb verb, struct span ns,
+			      struct span name);
+/* Gives it to the core; `done` runs on the core's thread. Answers the call when the queue is
+ * full; false then. */
+bool write_send(struct call *c, struct command *take, void (*done)(struct command *self));
+/* On the loop: ends the call with its answer. */
+void write_finish(struct call *c);
+
+#endif
