@@ -5,14 +5,10 @@
 /* Order of candidates; total, because sequences differ. */
 static bool unit_before(const struct elastic_unit *a, const struct elastic_unit *b)
 {
-	if (a->queue_priority != b->queue_priority)
-		return a->queue_priority > b->queue_priority;
-	if (a->priority != b->priority)
-		return a->priority > b->priority;
-	if (a->later != b->later)
-		return a->later < b->later;
-	if (a->first_attempt != b->first_attempt)
-		return a->first_attempt < b->first_attempt;
+	if (a->rank != b->rank)
+		return a->rank < b->rank;
+	if (a->age != b->age)
+		return a->age < b->age;
 	int c = span_cmp(a->name, b->name);
 	return c ? c < 0 : a->sequence < b->sequence;
 }
@@ -383,8 +379,12 @@ static void change_units(struct elastic_queues *q, struct lane *lane, struct ela
 void elastic_lane_enter(struct elastic_queues *q, struct elastic_unit *unit)
 {
 	struct queue *queue = &q->queues[unit->lane->node];
-	unit->queue_priority = queue->config.priority;
-	unit->later = queue->config.policy == ELASTIC_INTELLIGENT && !unit->lane->nonpreemptible;
+	bool later = queue->config.policy == ELASTIC_INTELLIGENT && !unit->lane->nonpreemptible;
+	/* Signed numbers in the order of unsigned ones; high priorities first. */
+	uint32_t of_queue = INT32_MAX - (uint32_t)queue->config.priority;
+	uint32_t own = INT32_MAX - (uint32_t)unit->priority;
+	unit->rank = (uint64_t)of_queue << 32 | own;
+	unit->age = (uint64_t)later << 63 | (uint64_t)unit->first_attempt;
 	rank_insert(&queue->units, &unit->by_queue);
 	change_units(q, unit->lane, unit, true);
 	q->n_pending++;

@@ -65,19 +65,21 @@ struct lane {
 	struct lane *prev, *next; /* of its queue */
 };
 
+/* What a comparison reads stands in the first cache line, with the nodes that are compared on the
+ * way down: in a long queue each step is a line from memory. */
 struct elastic_unit {
+	_Alignas(64) uint64_t rank; /* queue's priority, then the unit's; less goes first */
+	uint64_t age;		    /* later in Intelligent, then first attempt; less goes first */
 	struct rank_node by_queue;
 	struct rank_node by_lane;
-	struct lane *lane;
-	int32_t queue_priority;
-	int32_t priority;
-	uint8_t later; /* Intelligent: 1 for a preemptible unit */
-	bool admitted;
-	int64_t first_attempt;
 	struct span name;
 	uint64_t sequence;
+	struct lane *lane;
 	void *owner;
 	struct elastic_unit *prev, *next; /* of all units */
+	int32_t priority;
+	bool admitted;
+	int64_t first_attempt;
 };
 
 struct queue {

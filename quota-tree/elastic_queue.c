@@ -3,6 +3,7 @@
  * filed where, and what is offered when, is elastic_lane.c.
  */
 #include "quota-tree/elastic_queue.h"
+#include "base/num.h"
 #include "quota-tree/elastic_lane.h"
 #include <assert.h>
 #include <errno.h>
@@ -114,12 +115,19 @@ struct elastic_queue_config elastic_queue_config_of(const struct elastic_queues 
 	return q->queues[node].config;
 }
 
+/* A cache line; a unit is two or three of them. */
+#define UNIT_ALIGN 64
+static_assert(sizeof(struct elastic_unit) % UNIT_ALIGN == 0, "aligned_alloc wants whole lines");
+
 static struct elastic_unit *unit_new(struct elastic_queues *q, const struct elastic_unit_spec *spec)
 {
-	struct elastic_unit *unit = xcalloc(1, sizeof(*unit));
+	struct elastic_unit *unit = aligned_alloc(UNIT_ALIGN, sizeof(*unit));
+	if (!unit)
+		abort();
+	*unit = (struct elastic_unit){0};
 	unit->lane = elastic_lane_get(q, spec);
 	unit->priority = spec->priority;
-	unit->first_attempt = spec->first_attempt;
+	unit->first_attempt = num_max(0, spec->first_attempt);
 	unit->name = spec->name;
 	unit->owner = spec->owner;
 	unit->sequence = q->sequence++;

@@ -84,7 +84,7 @@ struct elastic_unit_spec {
 	uint32_t shape; /* see above */
 	int32_t priority;
 	bool nonpreemptible;
-	int64_t first_attempt; /* any clock, earlier goes first; core's UTC microseconds */
+	int64_t first_attempt; /* >= 0, earlier goes first; core's UTC microseconds */
 	struct span name;      /* namespace/name, unique; borrowed: must outlive the unit */
 	const struct quota_amount *amounts; /* of elastic_tree_request(); copied */
 	size_t n_amounts;

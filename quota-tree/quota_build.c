@@ -7,6 +7,9 @@
 #include "quota-tree/quota_node.h"
 #include <assert.h>
 #include <errno.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 int64_t quota_node_scale(const struct quota_tree *t, int64_t value)
 {
@@ -27,9 +30,37 @@ struct quota_tree *quota_tree_destroy(struct quota_tree *t)
 	free(t->depths);
 	free(t->inner);
 	free(t->cells);
+	free(t->lends);
 	free(t->colds);
 	free(t);
 	return NULL;
+}
+
+/* Rows start on cache lines: padded to a divisor of a line, or to whole lines. */
+static struct quota_cell *alloc_cells(const struct quota_tree *t)
+{
+	size_t bytes = (size_t)t->n_nodes * t->stride * sizeof(struct quota_cell);
+	bytes = (bytes + QUOTA_LINE_BYTES) / QUOTA_LINE_BYTES * QUOTA_LINE_BYTES;
+	size_t align = bytes >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : QUOTA_LINE_BYTES;
+	bytes = (bytes + align - 1) / align * align;
+	struct quota_cell *cells = aligned_alloc(align, bytes);
+	if (!cells)
+		abort();
+	/* A wide tree is walked at random: with small pages half the cost of a walk is finding
+	 * them. Only a hint; without it everything works as well. */
+	if (align == HUGE_PAGE_BYTES)
+		madvise(cells, bytes, MADV_HUGEPAGE);
+	memset(cells, 0, bytes);
+	return cells;
+}
+
+static uint32_t row_stride(uint32_t n_resources)
+{
+	const uint32_t line = QUOTA_LINE_BYTES / sizeof(struct quota_cell);
+	uint32_t stride = 1;
+	while (stride < n_resources && stride < line)
+		stride *= 2;
+	return stride >= n_resources ? stride : (n_resources + line - 1) / line * line;
 }
 
 static void *copy_of(const void *from, size_t n, size_t size)
@@ -46,7 +77,10 @@ struct quota_tree *quota_tree_dup(const struct quota_tree *t)
 	d->parents = copy_of(t->parents, t->n_nodes, sizeof(*t->parents));
 	d->depths = copy_of(t->depths, t->n_nodes, sizeof(*t->depths));
 	d->inner = copy_of(t->inner, t->n_nodes, sizeof(*t->inner));
-	d->cells = copy_of(t->cells, n_cells, sizeof(*t->cells));
+	d->cells = alloc_cells(t);
+	memcpy(d->cells, t->cells, (size_t)t->n_nodes * t->stride * sizeof(*t->cells));
+	if (t->lends)
+		d->lends = copy_of(t->lends, n_cells, sizeof(*t->lends));
 	d->colds = copy_of(t->colds, n_cells, sizeof(*t->colds));
 	d->names = xcalloc(t->n_resources, sizeof(*d->names));
 	for (uint32_t i = 0; i < t->n_resources; i++)
@@ -126,7 +160,8 @@ static int build_limits(struct quota_tree *t, const struct quota_spec *spec,
 			const struct map *index, struct err *reterr)
 {
 	size_t n_cells = (size_t)t->n_nodes * t->n_resources;
-	t->cells = xcalloc(n_cells, sizeof(*t->cells));
+	t->stride = row_stride(t->n_resources);
+	t->cells = alloc_cells(t);
 	t->colds = xcalloc(n_cells, sizeof(*t->colds));
 	for (size_t i = 0; i < n_cells; i++)
 		t->colds[i].max = t->colds[i].firm = t->colds[i].firm_limit = QUOTA_UNLIMITED;
@@ -145,14 +180,17 @@ static int build_limits(struct quota_tree *t, const struct quota_spec *spec,
 /* Children have higher indexes than parents, so one pass from the end sees them first. */
 static int build_floors(struct quota_tree *t, struct err *reterr)
 {
+	bool has_floors = false;
+	t->lends = xcalloc((size_t)t->n_nodes * t->n_resources, sizeof(*t->lends));
 	for (uint32_t n = t->n_nodes; n-- > 0;) {
 		struct quota_cell *cells = quota_node_cells(t, n);
+		struct quota_lend *lends = quota_node_lends(t, n);
 		struct quota_cold *colds = quota_node_colds(t, n);
 		for (uint32_t r = 0; r < t->n_resources; r++) {
 			int64_t max = quota_node_scale(t, colds[r].max);
 			int64_t held = num_max(colds[r].reserved, colds[r].floor);
-			cells[r].local = held - colds[r].reserved;
-			t->has_floors |= cells[r].local > 0;
+			lends[r].local = held - colds[r].reserved;
+			has_floors = has_floors || lends[r].local > 0;
 			/* Far below zero says no more than -1, and -1 cannot overflow. */
 			cells[r].limit = max == QUOTA_UNLIMITED
 					     ? QUOTA_UNLIMITED
@@ -165,6 +203,10 @@ static int build_floors(struct quota_tree *t, struct err *reterr)
 					       "%s held by the children of one node leaves int64",
 					       t->names[r]);
 		}
+	}
+	if (!has_floors) {
+		free(t->lends);
+		t->lends = NULL;
 	}
 	return 0;
 }
@@ -235,7 +277,7 @@ int64_t quota_tree_oversell_permille(const struct quota_tree *t)
 
 bool quota_tree_has_floors(const struct quota_tree *t)
 {
-	return t->has_floors;
+	return t->lends != NULL;
 }
 
 struct span quota_tree_resource_name(const struct quota_tree *t, uint32_t resource)

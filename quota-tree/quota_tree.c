@@ -46,10 +46,10 @@ int quota_amount_add(struct quota_amount *amounts, size_t *n, size_t max, uint32
 
 /* Whether one cell refuses d more of a request that asks `asked` below it. */
 static inline bool cell_refuses(const struct quota_tree *t, const struct quota_cell *c,
-				const struct quota_cold *cold, int64_t asked, int64_t d,
-				bool nonpreemptible)
+				int64_t used, const struct quota_cold *cold, int64_t asked,
+				int64_t d, bool nonpreemptible)
 {
-	if (asked > INT64_MAX - c->used)
+	if (asked > INT64_MAX - used)
 		return true;
 	if (nonpreemptible && cold->firm_limit != QUOTA_UNLIMITED) {
 		if (asked > cold->firm_limit - cold->nonpreemptible_used)
@@ -60,53 +60,98 @@ static inline bool cell_refuses(const struct quota_tree *t, const struct quota_c
 	return d > 0 && d > c->limit - c->usage;
 }
 
-bool quota_tree_test(const struct quota_tree *t, uint32_t node, const struct quota_request *req,
-		     struct quota_verdict *ret_verdict)
+/* The nodes from `node` to its root. Their rows are asked for before the first is needed: in a
+ * large tree the walk would otherwise wait for memory once a level. */
+static inline size_t walk(const struct quota_tree *t, uint32_t node, uint32_t *path)
 {
-	assert(node < t->n_nodes);
-	size_t n = quota_node_amounts(t, req);
-	int64_t up[QUOTA_MAX_RESOURCES];
-	for (size_t i = 0; i < n; i++)
-		up[i] = req->amounts[i].value;
-	for (uint32_t at = node; at != QUOTA_NO_NODE; at = t->parents[at]) {
-		const struct quota_cell *cells = quota_node_cells(t, at);
-		const struct quota_cold *colds = quota_node_colds(t, at);
+	size_t depth = 0;
+	for (; node != QUOTA_NO_NODE; node = t->parents[node]) {
+		__builtin_prefetch(quota_node_cells(t, node), 1);
+		path[depth++] = node;
+	}
+	return depth;
+}
+
+/* The common case, no floors and preemptible: usage is used, and what stays below a limit stays
+ * below INT64_MAX, so that one comparison says all. False: look closer. */
+static bool fits_plainly(const struct quota_tree *t, const uint32_t *path, size_t depth,
+			 const struct quota_request *req, size_t n)
+{
+	for (size_t k = 0; k < depth; k++) {
+		const struct quota_cell *cells = quota_node_cells(t, path[k]);
 		for (size_t i = 0; i < n; i++) {
-			uint32_t r = req->amounts[i].resource;
-			int64_t asked = req->amounts[i].value;
-			if (cell_refuses(t, &cells[r], &colds[r], asked, up[i],
-					 req->nonpreemptible)) {
-				if (ret_verdict)
-					*ret_verdict = quota_node_judge(t, node, at, r, asked,
-									up[i], req->nonpreemptible);
+			const struct quota_cell *c = &cells[req->amounts[i].resource];
+			if (req->amounts[i].value > c->limit - c->usage)
 				return false;
-			}
-			up[i] = quota_cell_up(&cells[r], up[i]);
 		}
 	}
 	return true;
 }
 
-/* Moves a checked charge (sign 1) or release (sign -1) to the root. */
-static void apply(struct quota_tree *t, uint32_t node, const struct quota_request *req, size_t n,
-		  int64_t sign)
+static bool test_path(const struct quota_tree *t, const uint32_t *path, size_t depth,
+		      const struct quota_request *req, size_t n, struct quota_verdict *ret_verdict)
+{
+	if (!t->lends && !req->nonpreemptible && fits_plainly(t, path, depth, req, n))
+		return true;
+	int64_t up[QUOTA_MAX_RESOURCES];
+	for (size_t i = 0; i < n; i++)
+		up[i] = req->amounts[i].value;
+	for (size_t k = 0; k < depth; k++) {
+		const struct quota_cell *cells = quota_node_cells(t, path[k]);
+		const struct quota_lend *lends = quota_node_lends(t, path[k]);
+		const struct quota_cold *colds = quota_node_colds(t, path[k]);
+		for (size_t i = 0; i < n; i++) {
+			uint32_t r = req->amounts[i].resource;
+			int64_t asked = req->amounts[i].value;
+			const struct quota_cell *c = &cells[r];
+			if (cell_refuses(t, c, lends ? lends[r].used : c->usage, &colds[r], asked,
+					 up[i], req->nonpreemptible)) {
+				if (ret_verdict)
+					*ret_verdict =
+					    quota_node_judge(t, path[0], path[k], r, asked, up[i],
+							     req->nonpreemptible);
+				return false;
+			}
+			if (lends)
+				up[i] = quota_cell_up(c->usage, lends[r].local, up[i]);
+		}
+	}
+	return true;
+}
+
+bool quota_tree_test(const struct quota_tree *t, uint32_t node, const struct quota_request *req,
+		     struct quota_verdict *ret_verdict)
+{
+	assert(node < t->n_nodes);
+	uint32_t path[QUOTA_MAX_DEPTH];
+	size_t depth = walk(t, node, path);
+	return test_path(t, path, depth, req, quota_node_amounts(t, req), ret_verdict);
+}
+
+/* Moves a checked charge (sign 1) or release (sign -1) along the path. */
+static void apply(struct quota_tree *t, const uint32_t *path, size_t depth,
+		  const struct quota_request *req, size_t n, int64_t sign)
 {
 	int64_t up[QUOTA_MAX_RESOURCES];
 	for (size_t i = 0; i < n; i++)
 		up[i] = sign * req->amounts[i].value;
-	for (uint32_t at = node; at != QUOTA_NO_NODE; at = t->parents[at]) {
-		struct quota_cell *cells = quota_node_cells(t, at);
+	for (size_t k = 0; k < depth; k++) {
+		struct quota_cell *cells = quota_node_cells(t, path[k]);
+		struct quota_lend *lends = quota_node_lends(t, path[k]);
 		for (size_t i = 0; i < n; i++) {
-			struct quota_cell *c = &cells[req->amounts[i].resource];
+			uint32_t r = req->amounts[i].resource;
+			struct quota_cell *c = &cells[r];
 			int64_t d = up[i];
-			up[i] = quota_cell_up(c, d);
+			if (lends) {
+				up[i] = quota_cell_up(c->usage, lends[r].local, d);
+				lends[r].used += sign * req->amounts[i].value;
+			}
 			c->usage += d;
-			c->used += sign * req->amounts[i].value;
-			assert(c->usage >= 0 && c->used >= c->usage);
+			assert(c->usage >= 0 && (!lends || lends[r].used >= c->usage));
 		}
 		if (!req->nonpreemptible)
 			continue;
-		struct quota_cold *colds = quota_node_colds(t, at);
+		struct quota_cold *colds = quota_node_colds(t, path[k]);
 		for (size_t i = 0; i < n; i++) {
 			struct quota_cold *cold = &colds[req->amounts[i].resource];
 			cold->nonpreemptible_used += sign * req->amounts[i].value;
@@ -118,33 +163,36 @@ static void apply(struct quota_tree *t, uint32_t node, const struct quota_reques
 int quota_tree_charge(struct quota_tree *t, uint32_t node, const struct quota_request *req,
 		      struct quota_verdict *ret_verdict)
 {
-	if (!quota_tree_test(t, node, req, ret_verdict))
+	assert(node < t->n_nodes);
+	uint32_t path[QUOTA_MAX_DEPTH];
+	size_t depth = walk(t, node, path), n = quota_node_amounts(t, req);
+	if (!test_path(t, path, depth, req, n, ret_verdict))
 		return -EDQUOT;
-	apply(t, node, req, quota_node_amounts(t, req), 1);
+	apply(t, path, depth, req, n, 1);
 	return 0;
 }
 
 int quota_tree_charge_forced(struct quota_tree *t, uint32_t node, const struct quota_request *req)
 {
 	assert(node < t->n_nodes);
-	size_t n = quota_node_amounts(t, req);
-	uint32_t root = node;
-	while (t->parents[root] != QUOTA_NO_NODE)
-		root = t->parents[root];
+	uint32_t path[QUOTA_MAX_DEPTH];
+	size_t depth = walk(t, node, path), n = quota_node_amounts(t, req);
 	for (size_t i = 0; i < n; i++) {
 		/* Nothing below the root has more used than the root. */
-		const struct quota_cell *c = &quota_node_cells(t, root)[req->amounts[i].resource];
-		if (req->amounts[i].value > INT64_MAX - c->used)
+		int64_t used = quota_node_used(t, path[depth - 1], req->amounts[i].resource);
+		if (req->amounts[i].value > INT64_MAX - used)
 			return -EOVERFLOW;
 	}
-	apply(t, node, req, n, 1);
+	apply(t, path, depth, req, n, 1);
 	return 0;
 }
 
 void quota_tree_release(struct quota_tree *t, uint32_t node, const struct quota_request *req)
 {
 	assert(node < t->n_nodes);
-	apply(t, node, req, quota_node_amounts(t, req), -1);
+	uint32_t path[QUOTA_MAX_DEPTH];
+	size_t depth = walk(t, node, path);
+	apply(t, path, depth, req, quota_node_amounts(t, req), -1);
 }
 
 int64_t quota_tree_room(const struct quota_tree *t, uint32_t node, uint32_t resource, bool firm)
@@ -163,23 +211,22 @@ int64_t quota_tree_room(const struct quota_tree *t, uint32_t node, uint32_t reso
 int64_t quota_tree_local(const struct quota_tree *t, uint32_t node, uint32_t resource)
 {
 	assert(node < t->n_nodes && resource < t->n_resources);
-	return quota_node_cells(t, node)[resource].local;
+	return quota_node_local(t, node, resource);
 }
 
 int64_t quota_tree_headroom(const struct quota_tree *t, uint32_t node, uint32_t resource)
 {
 	assert(node < t->n_nodes && resource < t->n_resources);
 	uint32_t path[QUOTA_MAX_DEPTH];
-	size_t n = 0;
-	for (uint32_t at = node; at != QUOTA_NO_NODE; at = t->parents[at])
-		path[n++] = at;
-	int64_t used_at_root = quota_node_cells(t, path[n - 1])[resource].used;
+	size_t n = walk(t, node, path);
+	int64_t used_at_root = quota_node_used(t, path[n - 1], resource);
 	int64_t room = INT64_MAX;
 	/* Down from the root: what the parent still takes, and before it what is held here alone.
 	 */
 	for (size_t i = n; i-- > 0;) {
 		const struct quota_cell *c = &quota_node_cells(t, path[i])[resource];
-		int64_t held = c->local > c->usage ? c->local - c->usage : 0;
+		int64_t local = quota_node_local(t, path[i], resource);
+		int64_t held = local > c->usage ? local - c->usage : 0;
 		room = num_min(num_add_sat(held, room), c->limit - c->usage);
 		room = num_max(room, 0);
 	}
@@ -200,7 +247,7 @@ void quota_tree_get(const struct quota_tree *t, uint32_t node, uint32_t resource
 	    .max_oversold = quota_node_scale(t, cold->max),
 	    .firm = cold->firm,
 	    .floor = cold->floor,
-	    .used = c->used,
+	    .used = quota_node_used(t, node, resource),
 	    .counted = num_add_sat(c->usage, cold->reserved),
 	    .nonpreemptible_used = cold->nonpreemptible_used,
 	};

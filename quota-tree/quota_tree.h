@@ -8,7 +8,7 @@
  * no names of nodes; a dialect (elastic_tree.h, later Kueue's) compiles its objects to a
  * quota_spec and keeps the names. A resource is a dense index into the tree's own small table of
  * names; a dialect with flavors interns "flavor/resource" as one name. Test, charge and release
- * cost O(depth x amounts) and touch one row of 32-byte cells per node on the path.
+ * cost O(depth x amounts) and touch one row of small cells per node on the path.
  *
  * Terms, per node and resource:
  *   nominal      what the node owns (ElasticQuotaTree: min)
@@ -22,7 +22,7 @@
  *                max(child's counted, child's floor) ("used+reserved" in messages)
  *
  * Inside, the constant part of `counted` (`reserved`: the floors that stand below even when
- * nothing runs) is taken out once, at build: a cell holds usage = counted - reserved,
+ * nothing runs) is taken out once, at build: a node holds usage = counted - reserved,
  * limit = max - reserved, and local = the part of usage that the parent does not see. So a tree
  * starts at zero and what moves up is max(0, usage - local), which is also Kueue's cohort
  * arithmetic (reference: pkg/cache/scheduler/resource_node.go, localQuota and usage), where limit

@@ -11,7 +11,7 @@ static int64_t arrives_when_empty(const struct quota_tree *t, uint32_t from, uin
 				  uint32_t resource, int64_t asked)
 {
 	for (uint32_t at = from; at != node; at = t->parents[at])
-		asked = num_max(0, asked - quota_node_cells(t, at)[resource].local);
+		asked = num_max(0, asked - quota_node_local(t, at, resource));
 	return asked;
 }
 
@@ -27,7 +27,7 @@ struct quota_verdict quota_node_judge(const struct quota_tree *t, uint32_t from,
 	    .resource = resource,
 	    .request = arrives,
 	    .limit = quota_node_scale(t, cold->max),
-	    .used = c->used,
+	    .used = quota_node_used(t, node, resource),
 	    .counted = num_add_sat(c->usage, cold->reserved),
 	};
 	int64_t first = arrives_when_empty(t, from, node, resource, asked);
@@ -38,7 +38,7 @@ struct quota_verdict quota_node_judge(const struct quota_tree *t, uint32_t from,
 	firm.limit = cold->firm_limit;
 	firm.used = firm.counted = cold->nonpreemptible_used;
 
-	if (asked > INT64_MAX - c->used) {
+	if (asked > INT64_MAX - v.used) {
 		v.reason = QUOTA_OVERFLOW;
 		v.limit = INT64_MAX;
 		v.request = asked;
@@ -93,7 +93,7 @@ size_t quota_tree_explain(const struct quota_tree *t, uint32_t node,
 			/* A refused charge moves up as if it were made, unless even that overflows.
 			 */
 			if (up[i] <= INT64_MAX - c->usage)
-				up[i] = quota_cell_up(c, up[i]);
+				up[i] = quota_cell_up(c->usage, quota_node_local(t, at, r), up[i]);
 		}
 		if (depth < max)
 			out[depth] = worst;
@@ -106,10 +106,10 @@ static int check_resource(const struct quota_tree *t, uint32_t r, int64_t *own, 
 			  struct err *reterr)
 {
 	for (uint32_t n = 0; n < t->n_nodes; n++)
-		own[n] = quota_node_cells(t, n)[r].used;
+		own[n] = quota_node_used(t, n, r);
 	for (uint32_t n = 0; n < t->n_nodes; n++) {
 		if (t->parents[n] != QUOTA_NO_NODE &&
-		    num_sub_overflows(own[t->parents[n]], quota_node_cells(t, n)[r].used,
+		    num_sub_overflows(own[t->parents[n]], quota_node_used(t, n, r),
 				      &own[t->parents[n]]))
 			return err_set(reterr, ERR_INTERNAL, "%s of node %u: sum of children",
 				       t->names[r], t->parents[n]);
@@ -118,15 +118,16 @@ static int check_resource(const struct quota_tree *t, uint32_t r, int64_t *own, 
 	for (uint32_t n = t->n_nodes; n-- > 0;) {
 		const struct quota_cell *c = &quota_node_cells(t, n)[r];
 		const struct quota_cold *cold = &quota_node_colds(t, n)[r];
-		if (own[n] < 0 || c->usage != usage[n] || c->usage < 0 || c->used < c->usage ||
-		    cold->nonpreemptible_used < 0 || cold->nonpreemptible_used > c->used)
+		int64_t used = quota_node_used(t, n, r);
+		if (own[n] < 0 || c->usage != usage[n] || c->usage < 0 || used < c->usage ||
+		    cold->nonpreemptible_used < 0 || cold->nonpreemptible_used > used)
 			return err_set(
 			    reterr, ERR_INTERNAL,
 			    "%s of node %u: usage %lld is not %lld (own %lld, used %lld)",
 			    t->names[r], n, (long long)c->usage, (long long)usage[n],
-			    (long long)own[n], (long long)c->used);
+			    (long long)own[n], (long long)used);
 		if (t->parents[n] != QUOTA_NO_NODE)
-			usage[t->parents[n]] += num_max(0, c->usage - c->local);
+			usage[t->parents[n]] += num_max(0, c->usage - quota_node_local(t, n, r));
 	}
 	return 0;
 }

@@ -77,6 +77,8 @@ void rank_insert(struct rank_tree *tree, struct rank_node *node)
 	assert(!rank_has(node));
 	node->heap = next_heap(tree);
 	tree->root = insert(tree, tree->root, node);
+	if (!tree->first || tree->order->before(node, tree->first))
+		tree->first = node;
 }
 
 static struct rank_node *removed(const struct rank_tree *tree, struct rank_node *n,
@@ -97,14 +99,11 @@ void rank_remove(struct rank_tree *tree, struct rank_node *node)
 {
 	tree->root = removed(tree, tree->root, node);
 	*node = (struct rank_node){0};
-}
-
-struct rank_node *rank_first(const struct rank_tree *tree)
-{
-	struct rank_node *n = tree->root;
-	while (n && n->left)
-		n = n->left;
-	return n;
+	if (tree->first != node)
+		return;
+	tree->first = tree->root;
+	while (tree->first && tree->first->left)
+		tree->first = tree->first->left;
 }
 
 size_t rank_of(const struct rank_tree *tree, const struct rank_node *node)

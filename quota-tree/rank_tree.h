@@ -27,6 +27,7 @@ struct rank_order {
 
 struct rank_tree {
 	struct rank_node *root;
+	struct rank_node *first;
 	const struct rank_order *order;
 	uint64_t seed;
 };
@@ -34,7 +35,6 @@ struct rank_tree {
 void rank_init(struct rank_tree *tree, const struct rank_order *order);
 void rank_insert(struct rank_tree *tree, struct rank_node *node); /* must not be in a tree */
 void rank_remove(struct rank_tree *tree, struct rank_node *node); /* must be in this tree */
-struct rank_node *rank_first(const struct rank_tree *tree);	  /* NULL when empty */
 /* 0-based place of a member. */
 size_t rank_of(const struct rank_tree *tree, const struct rank_node *node);
 struct rank_node *rank_at(const struct rank_tree *tree, size_t place); /* NULL when beyond */
@@ -42,6 +42,11 @@ struct rank_node *rank_at(const struct rank_tree *tree, size_t place); /* NULL w
 static inline size_t rank_len(const struct rank_tree *tree)
 {
 	return tree->root ? tree->root->count : 0;
+}
+
+static inline struct rank_node *rank_first(const struct rank_tree *tree) /* NULL when empty */
+{
+	return tree->first;
 }
 
 static inline bool rank_has(const struct rank_node *node)
