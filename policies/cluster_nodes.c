@@ -38,24 +38,44 @@ static void grow_groups(struct cluster *k)
 		k->slots[find_slot(k, k->groups[g].state)] = g + 1;
 }
 
-static void group_add(struct cluster *k, uint32_t node)
+/* The group of a state, made when it is not there. Valid until the next call that adds or removes.
+ */
+static struct node_group *group_for(struct cluster *k, uint32_t state)
 {
-	struct node *n = &k->nodes[node];
-
 	if (k->n_groups == k->cap_groups)
 		grow_groups(k);
-	uint32_t *slot = &k->slots[find_slot(k, n->state)];
+	uint32_t *slot = &k->slots[find_slot(k, state)];
 	if (!*slot) {
-		k->groups[k->n_groups] = (struct node_group){n->state, NODE_NONE, 0};
+		k->groups[k->n_groups] = (struct node_group){state, NODE_NONE, 0};
 		*slot = ++k->n_groups;
 	}
-	struct node_group *g = &k->groups[*slot - 1];
+	return &k->groups[*slot - 1];
+}
+
+static void group_push(struct cluster *k, struct node_group *g, uint32_t node)
+{
+	struct node_spot *n = &k->spots[node];
+
+	n->state = g->state;
 	n->prev = NODE_NONE;
 	n->next = g->head;
 	if (g->head != NODE_NONE)
-		k->nodes[g->head].prev = node;
+		k->spots[g->head].prev = node;
 	g->head = node;
 	g->n++;
+}
+
+static void group_pop(struct cluster *k, struct node_group *g, uint32_t node)
+{
+	struct node_spot *n = &k->spots[node];
+
+	if (n->prev != NODE_NONE)
+		k->spots[n->prev].next = n->next;
+	else
+		g->head = n->next;
+	if (n->next != NODE_NONE)
+		k->spots[n->next].prev = n->prev;
+	g->n--;
 }
 
 static void unlink_slot(struct cluster *k, uint32_t i)
@@ -72,35 +92,35 @@ static void unlink_slot(struct cluster *k, uint32_t i)
 	k->slots[i] = 0;
 }
 
-static void group_remove(struct cluster *k, uint32_t node)
+/* Removes the group when it is empty: the last one takes its place. Homes are found by state, so
+ * slots are put right while both still stand where they were. */
+static void group_close(struct cluster *k, uint32_t state)
 {
-	struct node *n = &k->nodes[node];
-	uint32_t slot = find_slot(k, n->state);
-	uint32_t at = k->slots[slot] - 1;
-	struct node_group *g = &k->groups[at];
+	uint32_t slot = find_slot(k, state);
+	uint32_t at = k->slots[slot] - 1, last = k->n_groups - 1;
 
-	if (n->prev != NODE_NONE)
-		k->nodes[n->prev].next = n->next;
-	else
-		g->head = n->next;
-	if (n->next != NODE_NONE)
-		k->nodes[n->next].prev = n->prev;
-	if (--g->n > 0)
+	if (k->groups[at].n > 0)
 		return;
-	/* The last group takes the place of the empty one. */
-	uint32_t last = k->n_groups - 1;
+	unlink_slot(k, slot);
 	if (at != last)
 		k->slots[find_slot(k, k->groups[last].state)] = at + 1;
-	unlink_slot(k, slot);
 	k->groups[at] = k->groups[last];
 	k->n_groups--;
+}
+
+static void group_remove(struct cluster *k, uint32_t node)
+{
+	uint32_t state = k->spots[node].state;
+
+	group_pop(k, group_for(k, state), node);
+	group_close(k, state);
 }
 
 /* ---- counts ---- */
 
 /* Holes of all lanes: out of the old fill, into the new one. Four lanes at a time, because most
  * moves leave most lanes as they are. */
-static void move_holes(struct fleet *f, uint32_t c, uint32_t from, uint32_t to)
+static void move_holes(struct fleet *f, uint32_t c, uint32_t from, uint32_t to, uint32_t n)
 {
 	const uint16_t *a = node_state_fills(f, from), *b = node_state_fills(f, to);
 	uint32_t *holes = fleet_holes(f, c, 0);
@@ -112,8 +132,8 @@ static void move_holes(struct fleet *f, uint32_t c, uint32_t from, uint32_t to)
 		for (uint64_t diff = x ^ y; diff;) {
 			uint32_t l = lane + (uint32_t)__builtin_ctzll(diff) / 16;
 			uint32_t *h = holes + (size_t)l * LEVELS;
-			h[fill_level(a[l])] -= fill_pods(a[l]);
-			h[fill_level(b[l])] += fill_pods(b[l]);
+			h[fill_level(a[l])] -= n * fill_pods(a[l]);
+			h[fill_level(b[l])] += n * fill_pods(b[l]);
 			diff &= ~((uint64_t)0xffff << (l - lane) * 16);
 		}
 	}
@@ -133,7 +153,7 @@ static bool is_usable(const struct fleet *f, uint32_t state)
 	return f->classes[f->states[state].node_class].usable;
 }
 
-static void move_sums(struct fleet *f, struct cluster *k, uint32_t from, uint32_t to)
+static void move_sums(struct fleet *f, struct cluster *k, uint32_t from, uint32_t to, uint32_t n)
 {
 	const int64_t *a = node_state_free(f, from), *b = node_state_free(f, to);
 
@@ -142,9 +162,9 @@ static void move_sums(struct fleet *f, struct cluster *k, uint32_t from, uint32_
 	for (uint32_t i = 0; i < f->stride; i++) {
 		if (a[i] == b[i])
 			continue;
-		k->free_sum[i] += cluster_nodes_positive(b[i]) - cluster_nodes_positive(a[i]);
+		k->free_sum[i] += (cluster_nodes_positive(b[i]) - cluster_nodes_positive(a[i])) * n;
 		k->used_sum[i] =
-		    (int64_t)((uint64_t)k->used_sum[i] + (uint64_t)a[i] - (uint64_t)b[i]);
+		    (int64_t)((uint64_t)k->used_sum[i] + ((uint64_t)a[i] - (uint64_t)b[i]) * n);
 		if (b[i] > a[i])
 			k->freed |= (uint64_t)1 << i;
 	}
@@ -156,9 +176,9 @@ static void move_sums(struct fleet *f, struct cluster *k, uint32_t from, uint32_
 static void add_sums(struct fleet *f, struct cluster *k, uint32_t node, int sign)
 {
 	const int64_t *alloc = k->allocatable + (size_t)node * f->stride;
-	const int64_t *free = node_state_free(f, k->nodes[node].state);
+	const int64_t *free = node_state_free(f, k->spots[node].state);
 
-	if (!is_usable(f, k->nodes[node].state))
+	if (!is_usable(f, k->spots[node].state))
 		return;
 	k->n_usable += (uint32_t)sign;
 	for (uint32_t i = 0; i < f->stride; i++) {
@@ -180,14 +200,13 @@ static void add_sums(struct fleet *f, struct cluster *k, uint32_t node, int sign
 void cluster_nodes_move(struct fleet *f, uint32_t cluster, uint32_t node, uint32_t take_state)
 {
 	struct cluster *k = &f->clusters[cluster];
-	uint32_t old = k->nodes[node].state;
+	uint32_t old = k->spots[node].state;
 
 	if (old != take_state) {
 		group_remove(k, node);
-		k->nodes[node].state = take_state;
-		group_add(k, node);
-		move_holes(f, cluster, old, take_state);
-		move_sums(f, k, old, take_state);
+		group_push(k, group_for(k, take_state), node);
+		move_holes(f, cluster, old, take_state, 1);
+		move_sums(f, k, old, take_state, 1);
 		fleet_touch(f, cluster, false);
 	}
 	node_state_unref(f, old);
@@ -196,14 +215,14 @@ void cluster_nodes_move(struct fleet *f, uint32_t cluster, uint32_t node, uint32
 static void take_out(struct fleet *f, uint32_t cluster, uint32_t node)
 {
 	struct cluster *k = &f->clusters[cluster];
-	uint32_t state = k->nodes[node].state;
+	uint32_t state = k->spots[node].state;
 
 	if (state == STATE_NONE)
 		return;
 	group_remove(k, node);
 	add_holes(f, cluster, state, UINT32_MAX); /* minus one */
 	add_sums(f, k, node, -1);
-	k->nodes[node].state = STATE_NONE;
+	k->spots[node].state = STATE_NONE;
 	node_state_unref(f, state);
 	fleet_touch(f, cluster, false);
 }
@@ -214,10 +233,9 @@ void cluster_nodes_replace(struct fleet *f, uint32_t cluster, uint32_t node, uin
 	struct cluster *k = &f->clusters[cluster];
 
 	take_out(f, cluster, node);
-	k->nodes[node].state = take_state;
 	memcpy(k->allocatable + (size_t)node * f->stride, allocatable,
 	       f->stride * sizeof(*allocatable));
-	group_add(k, node);
+	group_push(k, group_for(k, take_state), node);
 	add_holes(f, cluster, take_state, 1);
 	add_sums(f, k, node, 1);
 	fleet_touch(f, cluster, false);
@@ -248,29 +266,69 @@ void cluster_nodes_drop(struct fleet *f, uint32_t cluster, uint32_t node)
 	unref_facts(f, n);
 	if (n->known)
 		k->n_known--;
-	*n = (struct node){.state = STATE_NONE, .next = k->free_node};
+	*n = (struct node){0};
+	k->spots[node] = (struct node_spot){.state = STATE_NONE, .next = k->free_node};
 	k->free_node = node;
 }
 
 void cluster_nodes_release_slot(struct fleet *f, uint32_t cluster, uint32_t node)
 {
-	const struct node *n = &f->clusters[cluster].nodes[node];
+	const struct cluster *k = &f->clusters[cluster];
 
-	if (!n->known && !n->charges)
+	if (k->spots[node].state != STATE_NONE && !k->spots[node].charges)
 		cluster_nodes_drop(f, cluster, node);
 }
 
-void cluster_nodes_take(struct fleet *f, uint32_t cluster, uint32_t node, const struct row *r,
-			int64_t times, bool exclusive)
+/*
+ * Nodes at the head of `slots` that are in the same state and get the same move together: one look
+ * for the new state, one change of the counts. Returns how many slots that were. A node that
+ * stands there twice ends the run, since its state is not the same any more.
+ */
+static uint32_t take_run(struct fleet *f, uint32_t cluster, const struct fit_slot *slots,
+			 uint32_t n_slots, const struct row *r, int64_t sign, bool exclusive)
 {
-	struct node *n = &f->clusters[cluster].nodes[node];
+	struct cluster *k = &f->clusters[cluster];
+	uint32_t from = k->spots[slots[0].node].state;
+	int64_t pods = sign * (int64_t)slots[0].count;
+	uint32_t to = node_state_step(f, from, r, pods);
+	struct node_group *target = group_for(k, to); /* may move groups, the next line does not */
+	struct node_group *source = &k->groups[k->slots[find_slot(k, from)] - 1];
+	uint32_t n = 0;
 
-	n->charges += (uint32_t)times;
-	if (exclusive)
-		n->exclusive += (uint32_t)times;
-	cluster_nodes_move(f, cluster, node, node_state_step(f, n->state, r, times));
-	if (times < 0)
-		cluster_nodes_release_slot(f, cluster, node);
+	for (; n < n_slots && slots[n].count == slots[0].count && slots[n].set == slots[0].set;
+	     n++) {
+		struct node_spot *spot = &k->spots[slots[n].node];
+		if (spot->state != from)
+			break;
+		spot->charges += (uint32_t)pods;
+		if (exclusive)
+			k->nodes[slots[n].node].exclusive += (uint32_t)pods;
+		group_pop(k, source, slots[n].node);
+		group_push(k, target, slots[n].node);
+	}
+	group_close(k, from);
+	move_holes(f, cluster, from, to, n);
+	move_sums(f, k, from, to, n);
+	node_state_shift(f, from, to, n);
+	return n;
+}
+
+void cluster_nodes_take(struct fleet *f, uint32_t cluster, const struct fit_slot *slots,
+			uint32_t n_slots, const struct shape *shape, int sign)
+{
+	/* Nodes of a gang lie apart in memory: ask for all of them at once. */
+	for (uint32_t i = 0; i < n_slots; i++)
+		__builtin_prefetch(&f->clusters[cluster].spots[slots[i].node], 1);
+	for (uint32_t i = 0; i < n_slots;) {
+		const struct row *r = shape->parts[shape->part_of_set[slots[i].set]].row;
+		i += slots[i].count
+			 ? take_run(f, cluster, slots + i, n_slots - i, r, sign, shape->exclusive)
+			 : 1;
+	}
+	if (n_slots)
+		fleet_touch(f, cluster, false);
+	for (uint32_t i = 0; sign < 0 && i < n_slots; i++)
+		cluster_nodes_release_slot(f, cluster, slots[i].node);
 }
 
 void cluster_nodes_reclass(struct fleet *f)
@@ -278,11 +336,10 @@ void cluster_nodes_reclass(struct fleet *f)
 	for (uint32_t c = 0; c < f->n_clusters; c++) {
 		struct cluster *k = &f->clusters[c];
 		for (uint32_t i = 0; i < k->n_nodes; i++) {
-			struct node *n = &k->nodes[i];
-			if (n->state == STATE_NONE)
+			if (k->spots[i].state == STATE_NONE)
 				continue;
-			uint32_t class_id = node_class_of(f, n);
-			memcpy(f->vector, node_state_free(f, n->state),
+			uint32_t class_id = node_class_of(f, &k->nodes[i]);
+			memcpy(f->vector, node_state_free(f, k->spots[i].state),
 			       f->stride * sizeof(*f->vector));
 			cluster_nodes_move(f, c, i, node_state_ref(f, class_id, f->vector));
 		}

@@ -4,6 +4,7 @@
  * Moving nodes between states, and what a cluster counts of that. Private to this folder; see
  * fleet.h. cluster_view_node.c is the outside.
  */
+#include "policies/fit.h"
 #include "policies/fleet.h"
 
 /* The node goes to another state of the same usability; consumes one reference on it. */
@@ -13,9 +14,9 @@ void cluster_nodes_replace(struct fleet *f, uint32_t cluster, uint32_t node, uin
 			   const int64_t *allocatable);
 /* Takes a node out of everything; its slot is free afterwards. */
 void cluster_nodes_drop(struct fleet *f, uint32_t cluster, uint32_t node);
-/* `times` pods of a row come to a node (negative: go). `exclusive`: of an exclusive job. */
-void cluster_nodes_take(struct fleet *f, uint32_t cluster, uint32_t node, const struct row *r,
-			int64_t times, bool exclusive);
+/* The pods of slots come to their nodes (sign 1) or go (-1). Slots of no pods are passed over. */
+void cluster_nodes_take(struct fleet *f, uint32_t cluster, const struct fit_slot *slots,
+			uint32_t n_slots, const struct shape *shape, int sign);
 /* A placeholder without charges is of no use: frees its slot. */
 void cluster_nodes_release_slot(struct fleet *f, uint32_t cluster, uint32_t node);
 /* Looks at the labels of all nodes again: rows ask for others now. */

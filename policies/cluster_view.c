@@ -179,7 +179,7 @@ void cluster_view_remove(struct fleet *f, uint32_t cluster)
 	struct cluster *k = &f->clusters[cluster];
 
 	for (uint32_t n = 0; n < k->n_nodes; n++)
-		if (k->nodes[n].state != STATE_NONE)
+		if (k->spots[n].state != STATE_NONE)
 			cluster_nodes_drop(f, cluster, n);
 	map_remove(&f->cluster_ids, k->spec.name);
 	roster_remove(f, cluster);
@@ -192,6 +192,7 @@ void cluster_view_remove(struct fleet *f, uint32_t cluster)
 			break;
 		}
 	free(k->nodes);
+	free(k->spots);
 	free(k->allocatable);
 	map_done(&k->by_name);
 	free(k->groups);

@@ -59,12 +59,13 @@ static uint32_t take_slot(struct fleet *f, struct cluster *k)
 	uint32_t id = k->free_node;
 
 	if (id != NODE_NONE) {
-		k->free_node = k->nodes[id].next;
+		k->free_node = k->spots[id].next;
 		return id;
 	}
 	if (k->n_nodes == k->cap_nodes) {
 		k->cap_nodes = k->cap_nodes ? k->cap_nodes * 2 : 8;
 		k->nodes = xrealloc(k->nodes, k->cap_nodes * sizeof(*k->nodes));
+		k->spots = xrealloc(k->spots, k->cap_nodes * sizeof(*k->spots));
 		k->allocatable = xrealloc(k->allocatable, (size_t)k->cap_nodes * f->stride *
 							      sizeof(*k->allocatable));
 	}
@@ -77,7 +78,8 @@ static uint32_t add_node(struct fleet *f, uint32_t cluster, struct span name)
 	struct cluster *k = &f->clusters[cluster];
 	uint32_t id = take_slot(f, k);
 
-	k->nodes[id] = (struct node){.name = intern_ref(&f->names, name), .state = STATE_NONE};
+	k->nodes[id] = (struct node){.name = intern_ref(&f->names, name)};
+	k->spots[id] = (struct node_spot){.state = STATE_NONE};
 	map_put(&k->by_name, name, (void *)(uintptr_t)(id + 1));
 	memset(k->allocatable + (size_t)id * f->stride, 0, f->stride * sizeof(*k->allocatable));
 	memset(f->vector, 0, f->stride * sizeof(*f->vector));
@@ -126,14 +128,15 @@ static void refile(struct fleet *f, uint32_t cluster, uint32_t node, const int64
 	struct cluster *k = &f->clusters[cluster];
 	struct node *n = &k->nodes[node];
 	const int64_t *was = k->allocatable + (size_t)node * f->stride;
-	const int64_t *free = node_state_free(f, n->state);
+	const int64_t *free = node_state_free(f, k->spots[node].state);
 
 	for (uint32_t i = 0; i < f->stride; i++)
 		f->vector[i] =
 		    (int64_t)((uint64_t)free[i] + (uint64_t)allocatable[i] - (uint64_t)was[i]);
 	uint32_t state = node_state_ref(f, node_class_of(f, n), f->vector);
 	/* Heartbeats say the same again and again: they must not look like a change. */
-	if (state == n->state && memcmp(was, allocatable, f->stride * sizeof(*was)) == 0)
+	if (state == k->spots[node].state &&
+	    memcmp(was, allocatable, f->stride * sizeof(*was)) == 0)
 		node_state_unref(f, state);
 	else
 		cluster_nodes_replace(f, cluster, node, state, allocatable);
@@ -157,6 +160,7 @@ int cluster_view_node_upsert(struct fleet *f, uint32_t cluster, const struct nod
 	struct cluster *k = &f->clusters[cluster];
 	struct node *n = &k->nodes[id];
 	k->n_known += !n->known;
+	k->spots[id].charges += !n->known;
 	n->known = true;
 	n->ready = spec->ready;
 	n->unschedulable = spec->unschedulable;
@@ -175,9 +179,10 @@ void cluster_view_node_remove(struct fleet *f, uint32_t cluster, uint32_t node)
 	struct cluster *k = &f->clusters[cluster];
 	struct node *n = &k->nodes[node];
 
-	if (n->state == STATE_NONE || !n->known)
+	if (k->spots[node].state == STATE_NONE || !n->known)
 		return;
 	k->n_known--;
+	k->spots[node].charges--;
 	n->known = n->ready = n->unschedulable = false;
 	set_labels(f, n, &nothing);
 	set_taints(f, n, &nothing);
@@ -189,7 +194,7 @@ struct span cluster_view_node_name(const struct fleet *f, uint32_t cluster, uint
 {
 	const struct cluster *k = &f->clusters[cluster];
 
-	if (node >= k->n_nodes || k->nodes[node].state == STATE_NONE)
+	if (node >= k->n_nodes || k->spots[node].state == STATE_NONE)
 		return SPAN_NONE;
 	return intern_text(&f->names, k->nodes[node].name);
 }
@@ -199,9 +204,9 @@ int64_t cluster_view_node_free(const struct fleet *f, uint32_t cluster, uint32_t
 {
 	const struct cluster *k = &f->clusters[cluster];
 
-	if (node >= k->n_nodes || k->nodes[node].state == STATE_NONE || resource >= f->stride)
+	if (node >= k->n_nodes || k->spots[node].state == STATE_NONE || resource >= f->stride)
 		return 0;
-	return node_state_free(f, k->nodes[node].state)[resource];
+	return node_state_free(f, k->spots[node].state)[resource];
 }
 
 /* ---- pods ---- */
@@ -209,10 +214,10 @@ int64_t cluster_view_node_free(const struct fleet *f, uint32_t cluster, uint32_t
 static void charge(struct fleet *f, uint32_t cluster, uint32_t node, const struct pod_usage *usage,
 		   int64_t sign)
 {
-	struct node *n = &f->clusters[cluster].nodes[node];
+	struct cluster *k = &f->clusters[cluster];
 
 	fleet_widen(f);
-	memcpy(f->vector, node_state_free(f, n->state), f->stride * sizeof(*f->vector));
+	memcpy(f->vector, node_state_free(f, k->spots[node].state), f->stride * sizeof(*f->vector));
 	for (size_t i = 0; i < usage->n_requests; i++) {
 		uint32_t at = usage->requests[i].resource;
 		uint64_t amount = (uint64_t)cluster_nodes_positive(usage->requests[i].value);
@@ -221,10 +226,10 @@ static void charge(struct fleet *f, uint32_t cluster, uint32_t node, const struc
 			    (int64_t)((uint64_t)f->vector[at] - (uint64_t)sign * amount);
 	}
 	f->vector[RESOURCE_PODS] -= sign;
-	n->charges += (uint32_t)sign;
+	k->spots[node].charges += (uint32_t)sign;
 	if (usage->exclusive)
-		n->exclusive += (uint32_t)sign;
-	uint32_t class_id = node_class_dup(f, f->states[n->state].node_class);
+		k->nodes[node].exclusive += (uint32_t)sign;
+	uint32_t class_id = node_class_dup(f, f->states[k->spots[node].state].node_class);
 	cluster_nodes_move(f, cluster, node, node_state_ref(f, class_id, f->vector));
 	if (usage->exclusive)
 		fleet_touch(f, cluster, false); /* domains are no part of a state */

@@ -7,30 +7,6 @@
 #include "policies/node_state.h"
 #include "policies/row.h"
 
-static int cmp_choice(const void *a, const void *b)
-{
-	const struct fit_choice *x = a, *y = b;
-	if (x->fill != y->fill)
-		return x->fill < y->fill ? -1 : 1;
-	return (x->index > y->index) - (x->index < y->index);
-}
-
-/* Few as a rule, so a plain insertion sort; qsort where they are many. */
-static void sort_choices(struct fit_choice *c, size_t n)
-{
-	if (n > 24) {
-		qsort(c, n, sizeof(*c), cmp_choice);
-		return;
-	}
-	for (size_t i = 1; i < n; i++) {
-		struct fit_choice x = c[i];
-		size_t at = i;
-		for (; at > 0 && cmp_choice(&c[at - 1], &x) > 0; at--)
-			c[at] = c[at - 1];
-		c[at] = x;
-	}
-}
-
 /* Fills nodes of one group with `pods` each until `need` is met; returns what is still needed. */
 static int64_t fill_group(struct fleet *f, const struct cluster *k, const struct node_group *g,
 			  const struct shape *shape, uint32_t pods, int64_t need)
@@ -38,7 +14,7 @@ static int64_t fill_group(struct fleet *f, const struct cluster *k, const struct
 	struct fit_scratch *s = f->scratch;
 	bool one_set = shape->spec.n_sets == 1;
 
-	for (uint32_t i = g->head; i != NODE_NONE && need > 0; i = k->nodes[i].next) {
+	for (uint32_t i = g->head; i != NODE_NONE && need > 0; i = k->spots[i].next) {
 		uint32_t n = need < pods ? (uint32_t)need : pods;
 		if (one_set)
 			vec_push(&s->slots, (struct fit_slot){i, 0, n});
@@ -64,17 +40,20 @@ static bool pack_one_part(struct fleet *f, uint32_t cluster, const struct shape 
 
 	if (last == LEVELS)
 		return false;
+	const uint16_t *fills = p->row->lane == LANE_NONE ? NULL : f->state_fill + p->row->lane;
 	vec_clear(&s->choices);
 	for (uint32_t g = 0; g < k->n_groups; g++) {
-		uint32_t fill = node_state_fill(f, k->groups[g].state, p->row);
+		uint32_t state = k->groups[g].state;
+		uint32_t fill =
+		    fills ? fills[(size_t)state * f->cap_lanes] : node_state_fill(f, state, p->row);
 		if (fill_pods(fill) == 0 || fill_level(fill) > last)
 			continue;
 		if (fill_level(fill) < last)
 			need = fill_group(f, k, &k->groups[g], shape, fill_pods(fill), need);
 		else
-			vec_push(&s->choices, (struct fit_choice){fill, g});
+			fit_scratch_add(s, fill, g, false);
 	}
-	sort_choices(s->choices.items, s->choices.len);
+	fit_scratch_sort(s);
 	for (size_t i = 0; i < s->choices.len && need > 0; i++)
 		need = fill_group(f, k, &k->groups[s->choices.items[i].index], shape,
 				  fill_pods(s->choices.items[i].fill), need);
@@ -122,8 +101,9 @@ bool fit_gang(struct fleet *f, uint32_t cluster, const struct shape *shape, enum
 
 	*ret = (struct fit_result){0};
 	fit_scratch_begin(s, shape);
+	bool exact = mode == FIT_NODES && shape->n_parts == 1 && !shape->exclusive;
 	if (shape->n_parts > 0 &&
-	    (!fit_could(f, cluster, shape, mode) || !pack(f, cluster, shape, mode)))
+	    ((!exact && !fit_could(f, cluster, shape, mode)) || !pack(f, cluster, shape, mode)))
 		return false;
 	*ret = (struct fit_result){true, s->slots.items, s->slots.len};
 	return true;

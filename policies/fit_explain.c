@@ -22,10 +22,10 @@ struct survey {
 static void survey_node(const struct fleet *f, const struct cluster *k, uint32_t node,
 			const struct row *r, struct survey *s)
 {
-	const struct node *n = &k->nodes[node];
-	const struct node_class *c = &f->classes[f->states[n->state].node_class];
+	uint32_t state = k->spots[node].state;
+	const struct node_class *c = &f->classes[f->states[state].node_class];
 	const int64_t *all = k->allocatable + (size_t)node * f->stride;
-	const int64_t *free = node_state_free(f, n->state);
+	const int64_t *free = node_state_free(f, state);
 
 	s->off += !c->usable;
 	s->whole += row_pods(r, all);
@@ -44,10 +44,9 @@ static void survey_nodes(const struct fleet *f, const struct cluster *k, const s
 {
 	*s = (struct survey){0};
 	for (uint32_t i = 0; i < k->n_nodes; i++) {
-		const struct node *n = &k->nodes[i];
-		if (n->state == STATE_NONE || !n->known)
+		if (k->spots[i].state == STATE_NONE || !k->nodes[i].known)
 			continue;
-		const struct node_class *c = &f->classes[f->states[n->state].node_class];
+		const struct node_class *c = &f->classes[f->states[k->spots[i].state].node_class];
 		s->known++;
 		if (!row_matches_labels(r, c))
 			continue;

@@ -25,8 +25,9 @@ struct fit_use {
 
 /* A bin that takes pods, by the fill that it has for them. */
 struct fit_choice {
+	uint32_t rank;	/* ascending is the order of use; ties by index */
+	uint32_t index; /* of bin, group or node */
 	uint32_t fill;
-	uint32_t index; /* of bin or group */
 };
 
 struct fit_scratch {
@@ -48,5 +49,11 @@ void fit_scratch_begin(struct fit_scratch *s, const struct shape *shape);
 /* Gives `pods` pods of a part to a node: to the part's sets in their order. */
 void fit_scratch_give(struct fit_scratch *s, const struct shape *shape, uint32_t part,
 		      uint32_t node, uint32_t pods);
+
+/* Adds a choice, if pods fit there at all. `fewest`: large holes first, so that fewest nodes are
+ * used; else small ones first. Devices are spared either way. */
+void fit_scratch_add(struct fit_scratch *s, uint32_t fill, uint32_t index, bool fewest);
+/* Sorts the choices; allocates nothing. */
+void fit_scratch_sort(struct fit_scratch *s);
 
 #endif

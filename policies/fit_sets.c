@@ -49,25 +49,6 @@ static uint32_t bin_fill(const struct fleet *f, const struct fit_bin *b, const s
 	return row_fill(r, b->free, node_state_devices(f, b->free));
 }
 
-static int cmp_up(const void *a, const void *b)
-{
-	const struct fit_choice *x = a, *y = b;
-	if (x->fill != y->fill)
-		return x->fill < y->fill ? -1 : 1;
-	return (x->index > y->index) - (x->index < y->index);
-}
-
-/* Fewest nodes: largest holes first, still sparing devices. */
-static int cmp_down(const void *a, const void *b)
-{
-	const struct fit_choice *x = a, *y = b;
-	if (fill_level(x->fill) / 8 != fill_level(y->fill) / 8)
-		return fill_level(x->fill) < fill_level(y->fill) ? -1 : 1;
-	if (x->fill != y->fill)
-		return x->fill > y->fill ? -1 : 1;
-	return (x->index > y->index) - (x->index < y->index);
-}
-
 /* Every node of the bin takes `pods` pods of the part. */
 static void use_bin(struct fleet *f, struct fit_bin *b, const struct row *r, uint32_t part,
 		    uint32_t pods)
@@ -115,14 +96,9 @@ static int64_t pack_part(struct fleet *f, const struct shape *shape, uint32_t pa
 	const struct row *r = shape->parts[part].row;
 
 	vec_clear(&s->choices);
-	for (uint32_t i = 0; i < s->bins.len; i++) {
-		uint32_t fill = bin_fill(f, &s->bins.items[i], r);
-		if (fill_pods(fill))
-			vec_push(&s->choices, (struct fit_choice){fill, i});
-	}
-	if (s->choices.len)
-		qsort(s->choices.items, s->choices.len, sizeof(*s->choices.items),
-		      fewest ? cmp_down : cmp_up);
+	for (uint32_t i = 0; i < s->bins.len; i++)
+		fit_scratch_add(s, bin_fill(f, &s->bins.items[i], r), i, fewest);
+	fit_scratch_sort(s);
 	for (size_t i = 0; i < s->choices.len && need > 0; i++) {
 		uint32_t at = s->choices.items[i].index;
 		uint32_t pods = fill_pods(s->choices.items[i].fill);
@@ -164,7 +140,7 @@ static void emit(struct fleet *f, uint32_t cluster, const struct shape *shape)
 			for (uint32_t u = b->uses; u != NO_USE; u = s->uses.items[u].next)
 				fit_scratch_give(s, shape, s->uses.items[u].part, *node,
 						 s->uses.items[u].pods);
-			*node = k->nodes[*node].next;
+			*node = k->spots[*node].next;
 		}
 	}
 }

@@ -52,7 +52,7 @@ static void collect_domains(struct fleet *f, const struct cluster *k, struct spa
 
 	for (uint32_t i = 0; key && i < k->n_nodes; i++) {
 		uint32_t value = label_value(&k->nodes[i], key);
-		if (k->nodes[i].state != STATE_NONE && value)
+		if (k->spots[i].state != STATE_NONE && value)
 			vec_push(&t->members, (struct member){value, i});
 	}
 	if (!t->members.len)
@@ -100,7 +100,7 @@ static uint64_t domain_room(const struct fleet *f, const struct cluster *k,
 
 	for (uint32_t i = 0; i < d->n; i++) {
 		uint32_t node = t->members.items[d->first + i].node;
-		room += fill_pods(node_state_fill(f, k->nodes[node].state, r));
+		room += fill_pods(node_state_fill(f, k->spots[node].state, r));
 	}
 	return room;
 }
@@ -123,14 +123,6 @@ static struct domain *choose_domain(const struct fleet *f, const struct cluster 
 	return best;
 }
 
-static int cmp_choice(const void *a, const void *b)
-{
-	const struct fit_choice *x = a, *y = b;
-	if (x->fill != y->fill)
-		return x->fill < y->fill ? -1 : 1;
-	return (x->index > y->index) - (x->index < y->index);
-}
-
 /* The domain holds nothing else of this gang, so the states of its nodes are what is free. */
 static void fill_domain(struct fleet *f, const struct cluster *k, const struct topology *t,
 			const struct domain *d, const struct shape *shape, const struct item *it)
@@ -142,11 +134,9 @@ static void fill_domain(struct fleet *f, const struct cluster *k, const struct t
 	vec_clear(&s->choices);
 	for (uint32_t i = 0; i < d->n; i++) {
 		uint32_t node = t->members.items[d->first + i].node;
-		uint32_t fill = node_state_fill(f, k->nodes[node].state, r);
-		if (fill_pods(fill))
-			vec_push(&s->choices, (struct fit_choice){fill, node});
+		fit_scratch_add(s, node_state_fill(f, k->spots[node].state, r), node, false);
 	}
-	qsort(s->choices.items, s->choices.len, sizeof(*s->choices.items), cmp_choice);
+	fit_scratch_sort(s);
 	for (size_t i = 0; i < s->choices.len && need > 0; i++) {
 		uint32_t pods = fill_pods(s->choices.items[i].fill);
 		uint32_t n = need < pods ? need : pods;

@@ -33,7 +33,7 @@ enum {
 	LEVELS = 16,
 	FILL_BITS = 12,
 	FILL_MAX = (1 << FILL_BITS) - 1, /* pods on one node */
-	STATES_CACHED = 4096, /* states without nodes that are kept, a few hundred bytes each */
+	STATES_CACHED = 1024, /* states without nodes that are kept, a few hundred bytes each */
 };
 #define LANE_NONE  UINT32_MAX
 #define STATE_NONE UINT32_MAX
@@ -107,12 +107,17 @@ struct node_state {
 	bool cached;
 };
 
-struct node {
-	uint32_t name;	     /* interned */
+/* Where a node stands now: what charges and packings touch, kept small and together. */
+struct node_spot {
 	uint32_t state;	     /* STATE_NONE marks a free slot */
 	uint32_t prev, next; /* in its group; next also in free slots */
-	uint32_t charges;    /* pods and assumed pods on it */
-	uint32_t exclusive;  /* of those, pods of exclusive jobs */
+	uint32_t charges;    /* pods and assumed pods on it, plus one while it is known */
+};
+
+/* What is known of a node. */
+struct node {
+	uint32_t name;	    /* interned */
+	uint32_t exclusive; /* of the charges, pods of exclusive jobs */
 	uint32_t n_labels;
 	uint32_t n_taints;
 	struct node_label {
@@ -138,7 +143,8 @@ struct cluster {
 	struct arena arena;	  /* of spec */
 	struct cluster_spec spec; /* deep copy */
 	struct node *nodes;
-	int64_t *allocatable; /* stride amounts per node */
+	struct node_spot *spots; /* of the same nodes */
+	int64_t *allocatable;	 /* stride amounts per node */
 	uint32_t n_nodes, cap_nodes, free_node;
 	uint32_t n_known, n_usable;
 	struct map by_name; /* node name -> number + 1 */

@@ -30,15 +30,15 @@ static const char *verify_groups(struct fleet *f, const struct cluster *k)
 		uint32_t n = 0;
 		if (cluster_nodes_group(k, k->groups[g].state) != &k->groups[g])
 			return "a group is not found by its state";
-		for (uint32_t i = k->groups[g].head; i != NODE_NONE; i = k->nodes[i].next, n++)
-			if (k->nodes[i].state != k->groups[g].state)
+		for (uint32_t i = k->groups[g].head; i != NODE_NONE; i = k->spots[i].next, n++)
+			if (k->spots[i].state != k->groups[g].state)
 				return "a node is in the group of another state";
 		if (n == 0 || n != k->groups[g].n)
 			return "the count of a group is wrong";
 		in_groups += n;
 	}
 	for (uint32_t i = 0; i < k->n_nodes; i++)
-		in_slots += k->nodes[i].state != STATE_NONE;
+		in_slots += k->spots[i].state != STATE_NONE;
 	return in_slots == in_groups ? NULL : "a node is in no group";
 }
 
@@ -48,7 +48,7 @@ static const char *verify_sums(struct fleet *f, const struct cluster *k)
 	uint32_t usable = 0;
 
 	for (uint32_t i = 0; i < k->n_nodes; i++) {
-		const struct node *n = &k->nodes[i];
+		const struct node_spot *n = &k->spots[i];
 		if (n->state == STATE_NONE)
 			continue;
 		if (!f->classes[f->states[n->state].node_class].usable)
@@ -80,9 +80,9 @@ static const char *verify_holes(struct fleet *f, uint32_t c)
 		if (!f->lanes[lane])
 			continue;
 		for (uint32_t i = 0; i < k->n_nodes; i++) {
-			if (k->nodes[i].state == STATE_NONE)
+			if (k->spots[i].state == STATE_NONE)
 				continue;
-			uint32_t fill = node_state_fills(f, k->nodes[i].state)[lane];
+			uint32_t fill = node_state_fills(f, k->spots[i].state)[lane];
 			want[fill_level(fill)] += fill_pods(fill);
 		}
 		if (memcmp(want, fleet_holes(f, c, lane), sizeof(want)) != 0)

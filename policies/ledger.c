@@ -199,13 +199,18 @@ static void add_assumed(struct ledger *l, const struct entry *e, uint32_t set, i
 	fleet_touch(l->f, e->cluster, false);
 }
 
-/* `pods` of a slot come (or, negative, go). */
-static void charge_slot(struct ledger *l, const struct entry *e, const struct fit_slot *s,
-			int64_t pods)
+/* The pods of slots come (sign 1) or go (-1). */
+static void charge_slots(struct ledger *l, const struct entry *e, const struct fit_slot *slots,
+			 uint32_t n, int sign)
 {
-	add_assumed(l, e, s->set, pods, true);
-	cluster_nodes_take(l->f, e->cluster, s->node, row_of(e->shape, s->set), pods,
-			   e->shape->exclusive);
+	for (uint32_t i = 0; i < n;) {
+		uint32_t set = slots[i].set;
+		int64_t pods = 0;
+		for (; i < n && slots[i].set == set; i++)
+			pods += slots[i].count;
+		add_assumed(l, e, set, sign * pods, true);
+	}
+	cluster_nodes_take(l->f, e->cluster, slots, n, e->shape, sign);
 }
 
 static int check_slots(const struct ledger *l, const struct shape *shape, uint32_t cluster,
@@ -218,7 +223,7 @@ static int check_slots(const struct ledger *l, const struct shape *shape, uint32
 		left[i] = shape->spec.sets[i].count;
 	for (size_t i = 0; i < n; i++) {
 		const struct fit_slot *s = &slots[i];
-		if (s->node >= k->n_nodes || k->nodes[s->node].state == STATE_NONE ||
+		if (s->node >= k->n_nodes || k->spots[s->node].state == STATE_NONE ||
 		    s->set >= shape->spec.n_sets || s->count == 0 || left[s->set] < s->count)
 			return err_set(reterr, ERR_BAD_REQUEST,
 				       "slot %zu does not belong to this shape and cluster", i);
@@ -280,8 +285,7 @@ int ledger_assume(struct ledger *l, uint64_t job, struct shape *shape, uint32_t 
 	e->cluster = cluster;
 	e->held = job_shape_pods(&shape->spec);
 	e->heap_at = ENTRY_NONE;
-	for (size_t i = 0; i < n_slots; i++)
-		charge_slot(l, e, &e->slots[i], e->slots[i].count);
+	charge_slots(l, e, e->slots, e->n_slots, 1);
 	hold_unplaced(l, e, left);
 	l->n_live++;
 	if (l->n_live * 2 > l->n_slots)
@@ -302,9 +306,7 @@ bool ledger_drop(struct ledger *l, uint64_t job)
 		return false;
 	uint32_t id = (uint32_t)(e - l->entries.items);
 	bool held = e->held > 0;
-	for (uint32_t i = 0; i < e->n_slots; i++)
-		if (e->slots[i].count)
-			charge_slot(l, e, &e->slots[i], -(int64_t)e->slots[i].count);
+	charge_slots(l, e, e->slots, e->n_slots, -1);
 	for (uint32_t set = 0; e->unplaced && set < e->shape->spec.n_sets; set++)
 		if (e->unplaced[set])
 			add_assumed(l, e, set, -e->unplaced[set], false);
@@ -346,7 +348,8 @@ bool ledger_observe(struct ledger *l, uint64_t job, uint32_t set, uint32_t node)
 		return false;
 	struct fit_slot *s = slot_for(e, set, node);
 	if (s && !(s->node != node && e->unplaced && e->unplaced[set])) {
-		charge_slot(l, e, s, -1);
+		struct fit_slot one = {s->node, s->set, 1};
+		charge_slots(l, e, &one, 1, -1);
 		s->count--;
 	} else if (e->unplaced && e->unplaced[set]) {
 		/* A pod on a node we did not name is one of those we named no node for. */

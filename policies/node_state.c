@@ -245,6 +245,13 @@ void node_state_unref(struct fleet *f, uint32_t state)
 		forget(f, f->cached_head);
 }
 
+void node_state_shift(struct fleet *f, uint32_t from, uint32_t to, uint32_t n)
+{
+	f->states[to].refs += n - 1;
+	f->states[from].refs -= n - 1;
+	node_state_unref(f, from);
+}
+
 uint16_t node_state_fill(const struct fleet *f, uint32_t state, const struct row *r)
 {
 	const struct node_state *s = &f->states[state];

@@ -12,6 +12,8 @@ uint32_t node_state_ref(struct fleet *f, uint32_t take_class, const int64_t *fre
 /* The state after `times` pods of the row came (negative: went), with one more reference. */
 uint32_t node_state_step(struct fleet *f, uint32_t state, const struct row *r, int64_t times);
 void node_state_unref(struct fleet *f, uint32_t state);
+/* `n` nodes went from one state to another, of which one reference is held already. */
+void node_state_shift(struct fleet *f, uint32_t from, uint32_t to, uint32_t n);
 
 static inline const int64_t *node_state_free(const struct fleet *f, uint32_t state)
 {
