@@ -1,0 +1,224 @@
+#include "command.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/map.h"
+
+#include <strings.h>
+#include <unistd.h>
+
+int command_fail(const struct err *err)
+{
+	fprintf(stderr, "error: %s\n", err->text);
+	switch (err->kind) {
+	case ERR_NOT_FOUND:
+		return EXIT_NOT_FOUND;
+	case ERR_UNAUTHORIZED:
+	case ERR_FORBIDDEN:
+		return EXIT_FORBIDDEN;
+	case ERR_UNAVAILABLE:
+		return EXIT_UNREACHABLE;
+	case ERR_TIMEOUT:
+		return EXIT_TIMEOUT;
+	default:
+		return EXIT_ERROR;
+	}
+}
+
+const char *command_namespace(const struct command_line *line, const struct client *c)
+{
+	return line->ns ? line->ns : client_namespace(c);
+}
+
+void command_write(const struct buf *b)
+{
+	fwrite(b->ptr ? b->ptr : "", 1, b->len, stdout);
+	fflush(stdout);
+}
+
+/* ---- YAML of a tree: block style, strings quoted as JSON where they need it ---- */
+
+static bool is_plain(const char *s)
+{
+	if (!s[0] || strlen(s) > 60)
+		return false;
+	if (!((s[0] >= 'a' && s[0] <= 'z') || (s[0] >= 'A' && s[0] <= 'Z') || s[0] == '/'))
+		return false;
+	for (const char *p = s; *p; p++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./",
+			    *p))
+			return false;
+	static const char *const words[] = {"true", "false", "null", "yes", "no",
+					    "on",   "off",   "y",    "n"};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcasecmp(s, words[i]) == 0)
+			return false;
+	return true;
+}
+
+static void yaml_scalar(const struct cJSON *node, struct buf *out)
+{
+	const char *s = json_value_str(node);
+
+	if (s && is_plain(s))
+		buf_add_str(out, s);
+	else
+		json_print(node, out);
+}
+
+static void yaml_node(const struct cJSON *node, int level, bool in_list, struct buf *out)
+{
+	bool object = json_is(node, JSON_OBJECT), first = true;
+
+	if ((!object && !json_is(node, JSON_ARRAY)) || json_len(node) == 0) {
+		buf_add_char(out, ' ');
+		yaml_scalar(node, out);
+		buf_add_char(out, '\n');
+		return;
+	}
+	if (!in_list || !object)
+		buf_add_char(out, '\n');
+	json_foreach (node, child) {
+		for (int i = 0; i < level * 2 && !(in_list && object && first); i++)
+			buf_add_char(out, ' ');
+		if (in_list && object && first)
+			buf_add_char(out, ' ');
+		first = false;
+		if (object) {
+			if (is_plain(json_key(child)))
+				buf_add_str(out, json_key(child));
+			else
+				buf_add_json_str(out, span_of(json_key(child)));
+			buf_add_char(out, ':');
+			yaml_node(child, json_is(child, JSON_ARRAY) ? level : level + 1, false,
+				  out);
+		} else {
+			buf_add_char(out, '-');
+			yaml_node(child, level + 1, true, out);
+		}
+	}
+}
+
+void command_print_tree(const struct cJSON *tree, enum output output)
+{
+	struct buf out = BUF_MAX((size_t)512 << 20);
+
+	if (output == OUTPUT_YAML) {
+		yaml_node(tree, 0, true, &out);
+		if (out.len && out.ptr[0] == ' ') /* of the first key's list position */
+			memmove(out.ptr, out.ptr + 1, out.len--);
+	} else {
+		json_print_pretty(tree, &out);
+		buf_add_char(&out, '\n');
+	}
+	command_write(&out);
+	buf_done(&out);
+}
+
+/* ---- views ---- */
+
+struct watched {
+	const struct command_line *line;
+	struct client *queries;
+	int (*render)(const struct command_line *line, struct client *c, struct buf *out,
+		      struct err *reterr);
+	struct map rows; /* first two words -> last text, owned */
+	bool terminal, first;
+	int code;
+	usec last;
+};
+
+static struct span row_key(struct span row)
+{
+	size_t words = 0, i = 0;
+
+	for (; i < row.len && words < 2; i++)
+		if (row.ptr[i] == ' ' && (i == 0 || row.ptr[i - 1] != ' '))
+			words++;
+	return span_make(row.ptr, i);
+}
+
+/* Off a terminal: only what changed, a line each. */
+static void print_changes(struct watched *w, struct span text)
+{
+	bool head = !w->line->no_headers;
+	auto_buf out = BUF_INIT;
+
+	while (text.len) {
+		struct span row = span_split(&text, '\n');
+		if (head) {
+			if (w->first) {
+				buf_add_span(&out, row);
+				buf_add_char(&out, '\n');
+			}
+			head = false;
+			continue;
+		}
+		char *old = map_get(&w->rows, row_key(row));
+		if (!row.len || (old && span_is(row, old)))
+			continue;
+		free(map_put(&w->rows, row_key(row), xstrndup(row.ptr, row.len)));
+		buf_add_span(&out, row);
+		buf_add_char(&out, '\n');
+	}
+	command_write(&out);
+}
+
+static int show(struct watched *w)
+{
+	struct buf text = BUF_MAX((size_t)256 << 20);
+	struct err err = ERR_INIT;
+
+	int r = w->render(w->line, w->queries, &text, &err);
+	if (r < 0) {
+		buf_done(&text);
+		return command_fail(&err);
+	}
+	if (w->line->watch && w->terminal)
+		fputs("\033[H\033[2J", stdout);
+	if (!w->line->watch || w->terminal)
+		command_write(&text);
+	else
+		print_changes(w, buf_span(&text));
+	w->first = false;
+	buf_done(&text);
+	return EXIT_OK;
+}
+
+static bool on_line(void *arg, struct span line)
+{
+	struct watched *w = arg;
+
+	(void)line;
+	/* A burst of changes is one picture. */
+	if (clock_monotonic() - w->last < 100 * USEC_PER_MS)
+		return true;
+	w->last = clock_monotonic();
+	w->code = show(w);
+	return w->code == EXIT_OK;
+}
+
+int command_view(const struct command_line *line, const char *watch_path,
+		 int (*render)(const struct command_line *line, struct client *c, struct buf *out,
+			       struct err *reterr))
+{
+	struct watched w = {
+	    .line = line, .render = render, .first = true, .terminal = isatty(STDOUT_FILENO)};
+	struct client *stream = NULL;
+	struct err err = ERR_INIT;
+
+	if (client_open(&line->client, &w.queries, &err) < 0)
+		return command_fail(&err);
+	w.code = show(&w);
+	if (line->watch && w.code == EXIT_OK) {
+		if (client_open(&line->client, &stream, &err) < 0 ||
+		    client_stream(stream, watch_path, on_line, &w, &err) < 0)
+			w.code = command_fail(&err);
+	}
+	map_foreach (&w.rows, e)
+		free(e->value);
+	map_done(&w.rows);
+	client_close(stream);
+	client_close(w.queries);
+	return w.code;
+}

@@ -1,0 +1,62 @@
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+/*
+ * What the verbs of `muster` share: parsed options, exit codes (reference ux, section 1), output.
+ * Data goes to standard output, narration to standard error.
+ */
+#include "client.h"
+
+enum exit_code {
+	EXIT_OK = 0,
+	EXIT_ERROR = 1,
+	EXIT_USAGE = 2,
+	EXIT_NOT_FOUND = 3,
+	EXIT_FORBIDDEN = 4,
+	EXIT_UNREACHABLE = 5,
+	EXIT_TIMEOUT = 6,
+	EXIT_JOB_FAILED = 7,
+	EXIT_NEVER_FITS = 8,
+};
+
+enum output { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML };
+
+#define COMMAND_MAX_ARGS 16
+
+struct command_line {
+	const char *args[COMMAND_MAX_ARGS]; /* words after the verb */
+	size_t n_args;
+	const char *ns; /* -n; NULL: the context's */
+	bool all_namespaces, watch, no_headers, all_members;
+	enum output output;
+	const char *member;	       /* -m */
+	const char *member_kubeconfig; /* join --kubeconfig */
+	struct client_options client;
+};
+
+struct verb {
+	const char *name, *arguments, *summary;
+	int (*run)(const struct command_line *line); /* returns an exit code */
+};
+
+extern const struct verb verb_clusters, verb_jobs, verb_why, verb_queue, verb_quota, verb_join,
+    verb_unjoin;
+int amc_run(const struct command_line *line); /* kubectl amc get ... */
+
+/* Prints "error: ..." and gives the exit code of the error's kind. */
+int command_fail(const struct err *err);
+int command_usage(const struct verb *v);
+/* The namespace of a command: -n, else the context's. */
+const char *command_namespace(const struct command_line *line, const struct client *c);
+/* Writes everything to standard output. */
+void command_write(const struct buf *b);
+/* Prints a JSON answer as asked (OUTPUT_JSON or OUTPUT_YAML). */
+void command_print_tree(const struct cJSON *tree, enum output output);
+
+/* Shows a view once; with -w again whenever an object at watch_path changes: in place on a
+ * terminal, else the rows that changed, one line each. render returns an exit code and appends
+ * its rows to out. */
+int command_view(const struct command_line *line, const char *watch_path,
+		 int (*render)(const struct command_line *line, struct client *c, struct buf *out,
+			       struct err *reterr));
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * muster: the command line. Also installed as kubectl-muster, and as kubectl-amc for
+ * `kubectl amc get KIND [NAME] [-M | -m CLUSTER]`.
+ */
+#include "command.h"
+
+#include <curl/curl.h>
+#include <getopt.h>
+#include <unistd.h>
+
+#ifndef MUSTER_VERSION
+#define MUSTER_VERSION "0.1.0"
+#endif
+
+static int run_version(const struct command_line *line)
+{
+	struct client *c = NULL;
+	struct cJSON *tree = NULL;
+	struct err err;
+
+	(void)line;
+	printf("muster %s\n", MUSTER_VERSION);
+	if (client_open(&line->client, &c, &err) == 0 &&
+	    client_get(c, "/version", &tree, &err) == 0)
+		command_print_tree(tree, OUTPUT_JSON);
+	client_close(c);
+	return EXIT_OK;
+}
+
+static const struct verb verb_version = {"version", "", "versions of client and hub", run_version};
+
+static const struct verb *const verbs[] = {
+    &verb_clusters, &verb_jobs, &verb_why,    &verb_queue,
+    &verb_quota,    &verb_join, &verb_unjoin, &verb_version,
+};
+
+static void help(FILE *to)
+{
+	fputs(
+	    "Muster: a fleet hub for batch and training jobs.\n\nusage: muster VERB [options]\n\n",
+	    to);
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		fprintf(to, "  %-9s %-28s %s\n", verbs[i]->name, verbs[i]->arguments,
+			verbs[i]->summary);
+	fputs("\noptions:\n"
+	      "  -n NAMESPACE  -A (all namespaces)  -o json|yaml|wide  -w (watch)  --no-headers\n"
+	      "  --kubeconfig FILE (join: the member's)  --hub-kubeconfig FILE  --context NAME\n"
+	      "exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 not allowed, 5 hub unreachable\n",
+	      to);
+}
+
+int command_usage(const struct verb *v)
+{
+	fprintf(stderr, "usage: muster %s %s\n", v->name, v->arguments);
+	return EXIT_USAGE;
+}
+
+static int parse_output(const char *text, enum output *ret)
+{
+	static const char *const names[] = {"table", "wide", "json", "yaml"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*ret = (enum output)i;
+			return 0;
+		}
+	}
+	fprintf(stderr, "error: -o takes json, yaml or wide, not \"%s\"\n", text);
+	return -1;
+}
+
+enum { OPT_NO_HEADERS = 256, OPT_HUB_KUBECONFIG, OPT_KUBECONFIG, OPT_CONTEXT };
+
+static int parse_options(int argc, char **argv, struct command_line *line)
+{
+	static const struct option options[] = {
+	    {"namespace", required_argument, NULL, 'n'},
+	    {"all-namespaces", no_argument, NULL, 'A'},
+	    {"output", required_argument, NULL, 'o'},
+	    {"watch", no_argument, NULL, 'w'},
+	    {"no-headers", no_argument, NULL, OPT_NO_HEADERS},
+	    {"kubeconfig", required_argument, NULL, OPT_KUBECONFIG},
+	    {"hub-kubeconfig", required_argument, NULL, OPT_HUB_KUBECONFIG},
+	    {"context", required_argument, NULL, OPT_CONTEXT},
+	    {"help", no_argument, NULL, 'h'},
+	    {0},
+	};
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "n:Ao:wMm:h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'n':
+			line->ns = optarg;
+			break;
+		case 'A':
+			line->all_namespaces = true;
+			break;
+		case 'o':
+			if (parse_output(optarg, &line->output) < 0)
+				return EXIT_USAGE;
+			break;
+		case 'w':
+			line->watch = true;
+			break;
+		case 'M':
+			line->all_members = true;
+			break;
+		case 'm':
+			line->member = optarg;
+			break;
+		case OPT_NO_HEADERS:
+			line->no_headers = true;
+			break;
+		case OPT_KUBECONFIG:
+			line->member_kubeconfig = optarg;
+			break;
+		case OPT_HUB_KUBECONFIG:
+			line->client.kubeconfig = optarg;
+			break;
+		case OPT_CONTEXT:
+			line->client.context = optarg;
+			break;
+		case 'h':
+			help(stdout);
+			exit(EXIT_OK);
+		default:
+			return EXIT_USAGE;
+		}
+	}
+	while (optind < argc && line->n_args < COMMAND_MAX_ARGS)
+		line->args[line->n_args++] = argv[optind++];
+	return EXIT_OK;
+}
+
+static bool is_amc(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return strcmp(slash ? slash + 1 : program, "kubectl-amc") == 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct command_line line = {0};
+
+	int r = parse_options(argc, argv, &line);
+	if (r != EXIT_OK)
+		return r;
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	bool amc = is_amc(argv[0]);
+	if (!amc && line.n_args && strcmp(line.args[0], "amc") == 0) {
+		amc = true;
+		memmove(line.args, line.args + 1, --line.n_args * sizeof(line.args[0]));
+	}
+	if (amc)
+		return amc_run(&line);
+	if (line.n_args == 0) {
+		help(stderr);
+		return EXIT_USAGE;
+	}
+	const char *name = line.args[0];
+	memmove(line.args, line.args + 1, --line.n_args * sizeof(line.args[0]));
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (strcmp(verbs[i]->name, name) == 0)
+			return verbs[i]->run(&line);
+	fprintf(stderr, "error: unknown verb \"%s\"; see muster --help\n", name);
+	return EXIT_USAGE;
+}
