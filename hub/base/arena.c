@@ -18,6 +18,21 @@ static struct arena_block *block_create(size_t size, struct arena_block *next)
 	return b;
 }
 
+void arena_reserve(struct arena *a, size_t size)
+{
+	if (!a->head)
+		a->head = block_create(size, NULL);
+}
+
+size_t arena_size(const struct arena *a)
+{
+	size_t total = 0;
+
+	for (const struct arena_block *b = a->head; b; b = b->next)
+		total += sizeof(*b) + b->size;
+	return total;
+}
+
 void *arena_alloc(struct arena *a, size_t size)
 {
 	size_t n = (size + 15) & ~(size_t)15;

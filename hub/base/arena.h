@@ -21,6 +21,10 @@ void *arena_alloc(struct arena *a, size_t size); /* zeroed; never NULL */
 void *arena_alloc_n(struct arena *a, size_t n, size_t size); /* aborts on overflow */
 char *arena_strndup(struct arena *a, const char *s, size_t len);
 struct span arena_span(struct arena *a, struct span s); /* copy; absent stays absent */
+/* Before the first allocation: the first block holds `size` bytes instead of the usual 4 KB, for
+ * small things that wait in great numbers. Else does nothing. */
+void arena_reserve(struct arena *a, size_t size);
+size_t arena_size(const struct arena *a); /* bytes of its blocks */
 void arena_reset(struct arena *a);
 void arena_done(struct arena *a);
 #define arena_new(a, T)	     ((T *)arena_alloc((a), sizeof(T)))
