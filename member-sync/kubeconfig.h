@@ -29,23 +29,23 @@ struct kubeconfig_blob {
 };
 
 struct kubeconfig {
-	char *server;	       /* "https://host:port/prefix", no slash at the end */
-	char *tls_server_name; /* or NULL: the server's host */
-	char *proxy_url;       /* or NULL: direct, whatever the environment says */
-	bool insecure;	       /* the server's certificate is not verified */
-	struct kubeconfig_blob ca;  /* PEM; absent: the system's authorities */
+	char *server;			  /* "https://host:port/prefix", no slash at the end */
+	char *tls_server_name;		  /* or NULL: the server's host */
+	char *proxy_url;		  /* or NULL: direct, whatever the environment says */
+	bool insecure;			  /* the server's certificate is not verified */
+	struct kubeconfig_blob ca;	  /* PEM; absent: the system's authorities */
 	struct kubeconfig_blob cert, key; /* PEM; both or none */
 	struct kubeconfig_blob token;	  /* bearer token */
-	usec not_before, not_after; /* of the client certificate, or of a token that is a JWT
-				     * with exp; 0: unknown */
+	usec not_before, not_after;	  /* of the client certificate, or of a token that is a JWT
+					   * with exp; 0: unknown */
 };
 
 /* Parses YAML or JSON. `dir` NULL: file references are refused; else they are read, relative to
  * `dir` when relative. ERR_BAD_REQUEST for text that is no YAML, ERR_TOO_LARGE,
  * ERR_INVALID with the field's path for all else. An expired certificate is NOT an error here:
  * see kubeconfig_check_time(). Texts of errors never contain secrets. */
-int kubeconfig_parse(struct span text, const char *dir, struct kubeconfig *ret, struct err *reterr)
-	MUST_CHECK;
+int kubeconfig_parse(struct span text, const char *dir, struct kubeconfig *ret,
+		     struct err *reterr) MUST_CHECK;
 
 /* ERR_UNAUTHORIZED with the date when the client certificate or token is not valid at `now`. */
 int kubeconfig_check_time(const struct kubeconfig *k, usec now, struct err *reterr) MUST_CHECK;

@@ -65,12 +65,12 @@ struct net_times {
 };
 
 struct net_options {
-	const char *hub_uid; /* text of the hub's own uid: the value of COPY_LABEL_HUB_UID */
-	struct fact_sink *sink;	 /* borrowed until net_stop() returned */
-	const struct log *log;	 /* borrowed; NULL is silent */
-	uint32_t streams;	 /* bit per enum member_stream; 0: NET_DEFAULT_STREAMS */
+	const char *hub_uid;	/* text of the hub's own uid: the value of COPY_LABEL_HUB_UID */
+	struct fact_sink *sink; /* borrowed until net_stop() returned */
+	const struct log *log;	/* borrowed; NULL is silent */
+	uint32_t streams;	/* bit per enum member_stream; 0: NET_DEFAULT_STREAMS */
 	struct net_times times;
-	uint64_t seed;		 /* of the jitter; 0 draws one */
+	uint64_t seed; /* of the jitter; 0 draws one */
 };
 
 /* Starts the thread. ERR_INTERNAL when the loop or the thread cannot be made. */

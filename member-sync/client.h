@@ -1,0 +1,111 @@
+#ifndef MEMBER_SYNC_CLIENT_H
+#define MEMBER_SYNC_CLIENT_H
+/*
+ * HTTP requests to one member: a pool of connections of its own, a bound on what is under way,
+ * a deadline on everything, and an exact word on what became of each request.
+ *
+ * Outcomes. A request that nothing was sent of is NOT_SENT; one whose whole answer arrived is
+ * ANSWERED; everything else is UNKNOWN. The line between the first and the last is libcurl's
+ * prerequest callback: it fires on a usable connection just before the first byte. libcurl
+ * repeats a request on a fresh connection when a reused one turns out dead; that second firing is
+ * refused for everything but GET, so a write goes out at most once.
+ *
+ * Connections. HTTP/2 where the server offers it: one connection, CLIENT_STREAMS at most, and
+ * nobody opens a second one while the first is being made (libraries.md section 4). Else
+ * HTTP/1.1 with at most CLIENT_CONNECTIONS. No redirects, no netrc, no cookies, no proxy from
+ * the environment; https only, TLS 1.2 or newer; the system's authorities only when the
+ * kubeconfig names none. Handshakes in flight are capped over all clients by a client_gate, with
+ * a smaller share for clients whose last attempt failed, so that dead members do not keep
+ * healthy ones waiting.
+ *
+ * Belongs to the loop's thread. Callbacks are called from the loop; on_data from within libcurl,
+ * where nothing of this header may be called but what is said so.
+ */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/span.h"
+#include "member-sync/client_gate.h"
+#include "member-sync/kubeconfig.h"
+#include "wire/fact.h"
+#include <stdbool.h>
+#include <uv.h>
+
+#define CLIENT_STREAMS	   100 /* Go servers allow 250, other proxies 100 */
+#define CLIENT_CONNECTIONS 40  /* the streams of a member and its calls, over HTTP/1.1 */
+#define CLIENT_ERROR_BODY  ((size_t)16 << 10)
+#define CLIENT_HANDSHAKES  50 /* in flight over all members of one gate */
+
+struct client;
+struct client_request;
+
+enum client_take {
+	CLIENT_TAKEN,
+	CLIENT_PAUSE, /* nothing of it was taken: the same bytes come again after
+		       * client_resume() */
+	CLIENT_ABORT, /* cut the request; done() follows with UNKNOWN */
+};
+
+struct client_result {
+	enum { CLIENT_ANSWERED, CLIENT_NOT_SENT, CLIENT_UNKNOWN } outcome;
+	int http_code;	/* 0: no status line came. With UNKNOWN: the code of an answer that was cut
+			 */
+	bool aborted;	/* by CLIENT_ABORT */
+	struct err err; /* for all but a whole 2xx answer: the Status's message, or the cause */
+	enum member_condition condition; /* what a failure to connect says about the member;
+					  * MEMBER_READY when nothing */
+	usec retry_after;		 /* 0: not given; at most an hour */
+	struct span body;		 /* unless on_data took it; valid during done() */
+	const char *content_type;	 /* valid during done(); NULL when not given */
+};
+
+struct client_spec {
+	const char *method;	  /* static text */
+	const char *path;	  /* with query; copied */
+	const char *content_type; /* copied or NULL */
+	const char *accept;	  /* copied; NULL: application/json */
+	struct span body;	  /* copied; absent for none */
+	usec timeout;		/* from now until the last byte of the answer; 0: none (watches) */
+	bool timeout_when_sent; /* the timeout runs from when the gate lets it through */
+	bool urgent;		/* before all that waits, and beyond the bound: health checks */
+	size_t max_body;	/* 0: 1 MiB; a longer answer is UNKNOWN with ERR_TOO_LARGE */
+	/* Every one may be NULL. on_headers and on_data only for 2xx. */
+	void (*on_sent)(void *arg, struct client_request *q);
+	void (*on_headers)(void *arg, struct client_request *q, int http_code);
+	enum client_take (*on_data)(void *arg, struct client_request *q, struct span bytes);
+	void (*done)(void *arg, struct client_request *q, const struct client_result *result);
+	void *arg;
+};
+
+/* `k` is borrowed and must outlive the client. */
+int client_create(uv_loop_t *loop, struct client_gate *gate, const struct kubeconfig *k,
+		  struct client **ret, struct err *reterr) MUST_CHECK;
+
+/* Cuts all requests without calling anyone. NULL is fine; returns NULL. Not from within any
+ * callback. */
+struct client *client_destroy(struct client *c);
+
+/* Queues a request. Returned handle: borrowed, valid until done() returned or client_cancel().
+ * done() is never called from within. */
+struct client_request *client_send(struct client *c, const struct client_spec *spec);
+
+/* Cuts a request; its callbacks are not called. Tells what done() would have: whether a byte may
+ * have gone out. Not from within on_sent, on_headers or on_data, nor on a request whose done() is
+ * under way. */
+bool client_cancel(struct client_request *q);
+
+/* Reads on after CLIENT_PAUSE. Not from within on_data. */
+void client_resume(struct client_request *q);
+
+/* Cuts every request (done() is called for each, soon) and every connection: the peer is
+ * dead or deaf. */
+void client_reset(struct client *c);
+
+/* When the last byte of any answer came (monotonic); 0: never. */
+usec client_last_byte(const struct client *c);
+/* Requests queued and under way. */
+size_t client_load(const struct client *c);
+/* Connections that were opened so far. */
+size_t client_connects(const struct client *c);
+bool client_is_http2(const struct client *c);
+
+#endif

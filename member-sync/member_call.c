@@ -1,0 +1,217 @@
+#include "member-sync/member_call.h"
+
+#include "base/json.h"
+
+#include "member-sync/stream_kind.h"
+
+struct member_call {
+	struct member_call *prev, *next;
+	struct order *order;
+	struct proxy_request *proxy;
+	const struct member_call_ops *ops;
+	void *arg;
+	struct client_request *request;
+	usec deadline;
+};
+
+void member_call_list_add(struct member_call_list *l, struct member_call *c)
+{
+	c->prev = l->tail;
+	c->next = NULL;
+	if (c->prev)
+		c->prev->next = c;
+	else
+		l->head = c;
+	l->tail = c;
+}
+
+void member_call_list_remove(struct member_call_list *l, struct member_call *c)
+{
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		l->head = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	else
+		l->tail = c->prev;
+	c->prev = c->next = NULL;
+}
+
+struct member_call *member_call_list_next(const struct member_call *c)
+{
+	return c->next;
+}
+
+usec member_call_deadline(const struct member_call *c)
+{
+	return c->deadline;
+}
+
+const struct order *member_call_order(const struct member_call *c)
+{
+	return c->order;
+}
+
+struct member_call *member_call_create(struct order *take_order, struct proxy_request *take_proxy,
+				       const struct member_call_ops *ops, void *arg)
+{
+	struct member_call *c = xcalloc(1, sizeof(*c));
+	usec timeout = !take_order		 ? MEMBER_PROXY_TIMEOUT
+		       : take_order->timeout > 0 ? take_order->timeout
+						 : MEMBER_CALL_TIMEOUT;
+
+	c->order = take_order;
+	c->proxy = take_proxy;
+	c->ops = ops;
+	c->arg = arg;
+	c->deadline = clock_monotonic() + timeout;
+	return c;
+}
+
+static void call_free(struct member_call *c)
+{
+	order_destroy(c->order);
+	free(c);
+}
+
+/* ---- answers to orders ---- */
+
+enum member_stream member_call_stream(const char *path)
+{
+	size_t len = strcspn(path, "?");
+
+	for (int s = 0; s < STREAM_MAX; s++) {
+		const struct stream_kind *k = stream_kind_of((enum member_stream)s);
+		struct span rest = span_make(path, len), segment;
+		if (k->op != FACT_COPY || !span_starts(rest, span_of(k->root)))
+			continue;
+		rest = span_make(path + strlen(k->root), len - strlen(k->root));
+		(void)span_split(&rest, '/'); /* what precedes the slash must be empty */
+		segment = span_split(&rest, '/');
+		if (span_is(segment, "namespaces")) {
+			(void)span_split(&rest, '/');
+			segment = span_split(&rest, '/');
+		}
+		if (path[strlen(k->root)] == '/' && span_is(segment, k->resource))
+			return (enum member_stream)s;
+	}
+	return STREAM_MAX;
+}
+
+static void read_copy(struct fact *f, const struct order *o, struct span body)
+{
+	enum member_stream s = member_call_stream(o->path);
+	struct span kind;
+
+	if (s == STREAM_MAX || json_check(body, NULL, NULL) < 0 ||
+	    json_text_type(body) != JSON_OBJECT ||
+	    (json_text_member(body, "kind", &kind) == 0 &&
+	     span_is(json_text_plain(kind), "Status")))
+		return;
+	f->result.has_copy =
+	    copy_info_decode(stream_kind_of(s)->type, body, &f->mem, &f->result.copy, NULL) == 0;
+	if (f->result.has_copy)
+		f->revision = f->result.copy.revision;
+}
+
+static struct fact *result_fact(const struct order *o, const struct client_result *r)
+{
+	struct fact *f = fact_create(FACT_RESULT, o->member);
+
+	f->result.order_id = o->id;
+	f->result.err = r->err;
+	if (r->outcome == CLIENT_ANSWERED) {
+		f->result.outcome = OUTCOME_ANSWERED;
+		f->result.http_code = r->http_code;
+		if (r->http_code / 100 == 2)
+			read_copy(f, o, r->body);
+		if (r->body.len <= MEMBER_CALL_KEEP_ANSWER)
+			f->result.body = arena_span(&f->mem, r->body);
+	} else {
+		f->result.outcome =
+		    r->outcome == CLIENT_NOT_SENT ? OUTCOME_NOT_SENT : OUTCOME_UNKNOWN;
+	}
+	f->bytes = sizeof(*f) + arena_size(&f->mem);
+	return f;
+}
+
+/* ---- answers to proxied requests ---- */
+
+static void answer_proxy(struct proxy_request *p, const struct client_result *r)
+{
+	if (r->outcome == CLIENT_ANSWERED) {
+		p->http_code = r->http_code;
+		p->content_type = xstrdup(r->content_type);
+		p->response = xstrndup(r->body.ptr ? r->body.ptr : "", r->body.len);
+		p->response_len = r->body.len;
+	} else {
+		p->err = r->err;
+		if (r->outcome == CLIENT_NOT_SENT && p->err.kind == ERR_INTERNAL)
+			p->err.kind = ERR_UNAVAILABLE;
+	}
+	p->done(p);
+}
+
+/* The call's answer; frees it. */
+static void answer(struct member_call *c, const struct client_result *r)
+{
+	struct proxy_request *proxy = steal_ptr(&c->proxy);
+
+	if (c->order)
+		c->ops->result(c->arg, result_fact(c->order, r));
+	call_free(c);
+	if (proxy)
+		answer_proxy(proxy, r);
+}
+
+static void on_done(void *arg, struct client_request *q, const struct client_result *r)
+{
+	struct member_call *c = arg;
+
+	c->request = NULL;
+	c->ops->ended(c->arg, c, r);
+	answer(c, r);
+}
+
+void member_call_send(struct member_call *c, struct client *client)
+{
+	usec left = c->deadline - clock_monotonic();
+	struct client_spec spec = {
+	    .timeout = left > 0 ? left : 1,
+	    .done = on_done,
+	    .arg = c,
+	};
+
+	if (c->order) {
+		spec.method = c->order->method;
+		spec.path = c->order->path;
+		spec.content_type = c->order->content_type;
+		spec.body = span_make(c->order->body, c->order->body_len);
+		spec.max_body = MEMBER_CALL_MAX_ANSWER;
+	} else {
+		spec.method = c->proxy->method;
+		spec.path = c->proxy->path;
+		spec.accept = c->proxy->accept;
+		spec.content_type = c->proxy->body ? "application/json" : NULL;
+		spec.body = span_make(c->proxy->body, c->proxy->body_len);
+		spec.max_body = PROXY_MAX_RESPONSE;
+	}
+	c->request = client_send(client, &spec);
+}
+
+void member_call_end(struct member_call *c, const struct err *why)
+{
+	struct client_result r = {.outcome = CLIENT_NOT_SENT, .err = *why};
+
+	if (c->request && client_cancel(c->request))
+		r.outcome = CLIENT_UNKNOWN;
+	c->request = NULL;
+	answer(c, &r);
+}
+
+void member_call_refuse(struct order *take_order, struct proxy_request *take_proxy,
+			const struct err *why, const struct member_call_ops *ops, void *arg)
+{
+	member_call_end(member_call_create(take_order, take_proxy, ops, arg), why);
+}
