@@ -1,4 +1,4 @@
-/* CREATE and UPDATE: on a worker, from body to command. */
+/* CREATE: on a worker, from body to command. */
 #include "api/decode.h"
 #include "api/write.h"
 #include "base/json.h"
@@ -42,50 +42,4 @@ static void attempt_create(struct call *c)
 void call_create(struct call *c)
 {
 	write_begin(c, attempt_create);
-}
-
-static int prepare_update(struct call *c, const struct cJSON *old, struct cJSON *object,
-			  bool *ret_changed, struct err *reterr)
-{
-	struct write *w = write_of(c);
-	struct meta_write meta = write_meta(c);
-	int r = meta_prepare_update(old, object, &meta, &w->errors, reterr);
-	if (r && field_errors_any(&w->errors))
-		return status_set_invalid(reterr, c->kind, w->name, &w->errors);
-	if (!r)
-		r = write_admit(c, object, old, reterr);
-	if (!r)
-		*ret_changed = meta_finish_update(old, object, &meta);
-	return r;
-}
-
-static void attempt_update(struct call *c)
-{
-	struct write *w = write_of(c);
-	auto_json *object = NULL, *old = NULL;
-	auto_reader *reader = NULL;
-	struct store_object o;
-	struct err e = ERR_INIT;
-	bool changed = false;
-	int r = decode_object(c, &object, &w->warnings, &e);
-	w->attempts++;
-	if (!r) {
-		w->conditional = meta_is_conditional(object);
-		r = write_read(c, c->info.name, &reader, &o, &e);
-	}
-	if (!r)
-		r = write_tree(c, &o, &old, &e);
-	if (!r)
-		r = prepare_update(c, old, object, &changed, &e);
-	if (r)
-		write_fail(c, &e);
-	else if (!changed)
-		write_unchanged(c, &o);
-	else
-		write_submit(c, COMMAND_UPDATE, object, o.revision, PROPAGATE_DEFAULT);
-}
-
-void call_update(struct call *c)
-{
-	write_begin(c, attempt_update);
 }

@@ -1,0 +1,54 @@
+/* UPDATE: a whole object in place of the stored one. */
+#include "api/update.h"
+
+#include "api/decode.h"
+#include "api/write.h"
+#include "base/json.h"
+
+int update_prepare(struct call *c, const struct cJSON *old, struct cJSON *object, bool is_patch,
+		   bool *ret_changed, struct err *reterr)
+{
+	struct write *w = write_of(c);
+	struct meta_write meta = write_meta(c);
+	int r;
+	meta.is_patch = is_patch;
+	r = meta_prepare_update(old, object, &meta, &w->errors, reterr);
+	if (r && field_errors_any(&w->errors))
+		return status_set_invalid(reterr, c->kind, w->name, &w->errors);
+	if (!r)
+		r = write_admit(c, object, old, reterr);
+	if (!r)
+		*ret_changed = meta_finish_update(old, object, &meta);
+	return r;
+}
+
+static void attempt_update(struct call *c)
+{
+	struct write *w = write_of(c);
+	auto_json *object = NULL, *old = NULL;
+	auto_reader *reader = NULL;
+	struct store_object o;
+	struct err e = ERR_INIT;
+	bool changed = false;
+	int r = decode_object(c, &object, &w->warnings, &e);
+	w->attempts++;
+	if (!r) {
+		w->conditional = meta_is_conditional(object);
+		r = write_read(c, c->info.name, &reader, &o, &e);
+	}
+	if (!r)
+		r = write_tree(c, &o, &old, &e);
+	if (!r)
+		r = update_prepare(c, old, object, false, &changed, &e);
+	if (r)
+		write_fail(c, &e);
+	else if (!changed)
+		write_unchanged(c, &o);
+	else
+		write_submit(c, COMMAND_UPDATE, object, o.revision, PROPAGATE_DEFAULT);
+}
+
+void call_update(struct call *c)
+{
+	write_begin(c, attempt_update);
+}

@@ -1,0 +1,13 @@
+#ifndef API_UPDATE_H
+#define API_UPDATE_H
+/* What PUT and PATCH share; on workers. */
+#include "api/call.h"
+
+struct cJSON;
+
+/* Makes `object` the next state of `old`: metadata, defaults, validation, generation.
+ * *ret_changed: whether anything is to be written. */
+int update_prepare(struct call *c, const struct cJSON *old, struct cJSON *object, bool is_patch,
+		   bool *ret_changed, struct err *reterr) MUST_CHECK;
+
+#endif
