@@ -13,8 +13,9 @@
 #define JOB_MAX_PODS	 100000 /* per job, all sets */
 
 struct job_pod_set {
-	struct span name; /* "master", "worker"; a replicated job's or group's name; "main" for Job */
-	int64_t count;	  /* pods */
+	struct span
+	    name;      /* "master", "worker"; a replicated job's or group's name; "main" for Job */
+	int64_t count; /* pods */
 	struct template_info pod;
 	/* jobset exclusive-topology: pods come in `groups` equal groups, each in its own domain */
 	struct span exclusive_topology; /* node label key; absent when none */
@@ -22,19 +23,24 @@ struct job_pod_set {
 };
 
 struct job_dependency {
-	enum { DEPENDENCY_CONFIG_MAP, DEPENDENCY_SECRET, DEPENDENCY_PVC, DEPENDENCY_SERVICE_ACCOUNT } kind;
+	enum {
+		DEPENDENCY_CONFIG_MAP,
+		DEPENDENCY_SECRET,
+		DEPENDENCY_PVC,
+		DEPENDENCY_SERVICE_ACCOUNT
+	} kind;
 	struct span name;
 };
 
 struct job_digest {
 	struct job_pod_set *pod_sets;
 	size_t n_pod_sets;
-	bool single_template;	  /* Job: Result shows {c:n}; others show components */
-	bool suspend;		  /* as the user set it */
-	bool preemptible;	  /* label quota.scheduling.../preemptible, kube-queue default true */
+	bool single_template; /* Job: Result shows {c:n}; others show components */
+	bool suspend;	      /* as the user set it */
+	bool preemptible;     /* label quota.scheduling.../preemptible, kube-queue default true */
 	struct span priority_class; /* first pod set that names one, in the kind's order */
 	struct span queue_name;	    /* kueue.x-k8s.io/queue-name label, else annotation */
-	struct span quota_name;	    /* quota.scheduling.alibabacloud.com/name, else koordinator.sh */
+	struct span quota_name; /* quota.scheduling.alibabacloud.com/name, else koordinator.sh */
 	struct span provisioning_request;
 	struct job_dependency *dependencies; /* what its pods mount or name */
 	size_t n_dependencies;
@@ -60,9 +66,11 @@ int job_copy_make(const struct kind *k, const struct cJSON *job, const struct jo
 /* Merge patch that sets the kind's suspend field; static text. */
 const char *job_suspend_patch(const struct kind *k, bool suspend);
 /* The status that users see: the member's, with the Suspended condition that the hub's own
- * dispatch causes hidden and Created kept (DESIGN section 4, item 1 and 5). Appends to out. */
-int job_hub_status(uint16_t type, struct span member_status, struct buf *out, struct err *reterr)
-	MUST_CHECK;
+ * dispatch causes hidden (DESIGN section 4, items 1 and 5). Appends to out. -ENOENT, and nothing
+ * appended, when a kubeflow job's controller has said nothing else yet: then the status that
+ * stands, with Created, is to be kept. ERR_INVALID when it is no object. */
+int job_hub_status(uint16_t type, struct span member_status, struct buf *out,
+		   struct err *reterr) MUST_CHECK;
 /* The status that the hub writes when it accepts the job (PyTorchJob and siblings: Created), or
  * nothing. */
 void job_accepted_status(const struct kind *k, const char *name, usec now, struct buf *out);

@@ -75,6 +75,12 @@ bool meta_is_conditional(const struct cJSON *object);
  * paths below "metadata". */
 void meta_validate(const struct cJSON *object, const struct kind *k, struct field_errors *errors);
 
+/* The parts that pod templates have too; `path` is that of the map. */
+void meta_validate_labels(const struct cJSON *labels, const char *path,
+			  struct field_errors *errors);
+void meta_validate_annotations(const struct cJSON *annotations, const char *path,
+			       struct field_errors *errors);
+
 /* ---- deletion ---- */
 
 /* Sets deletionTimestamp and deletionGracePeriodSeconds 0 and counts generation up. False, and

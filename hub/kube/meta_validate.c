@@ -40,17 +40,17 @@ static void validate_name(const struct cJSON *metadata, const struct kind *k,
 		refuse_str(errors, "metadata.name", name, rule);
 }
 
-static void validate_labels(const struct cJSON *labels, struct field_errors *errors)
+void meta_validate_labels(const struct cJSON *labels, const char *path, struct field_errors *errors)
 {
 	json_foreach (labels, l) {
 		const char *value = json_value_str(l);
 		if (!names_is_qualified(span_of(json_key(l))))
-			refuse_str(errors, "metadata.labels", json_key(l), names_qualified_rule());
+			refuse_str(errors, path, json_key(l), names_qualified_rule());
 		if (!value)
-			field_errors_add(errors, FIELD_TYPE_INVALID, "metadata.labels", NULL,
+			field_errors_add(errors, FIELD_TYPE_INVALID, path, NULL,
 					 "the value of %.100s must be a string", json_key(l));
 		else if (!names_is_label_value(span_of(value)))
-			refuse_str(errors, "metadata.labels", value, names_label_value_rule());
+			refuse_str(errors, path, value, names_label_value_rule());
 	}
 }
 
@@ -67,22 +67,22 @@ static bool is_annotation_key(const char *key)
 	return names_is_qualified(span_make(lower, len));
 }
 
-static void validate_annotations(const struct cJSON *annotations, struct field_errors *errors)
+void meta_validate_annotations(const struct cJSON *annotations, const char *path,
+			       struct field_errors *errors)
 {
 	size_t total = 0;
 
 	json_foreach (annotations, a) {
 		const char *value = json_value_str(a);
 		if (!is_annotation_key(json_key(a)))
-			refuse_str(errors, "metadata.annotations", json_key(a),
-				   names_qualified_rule());
+			refuse_str(errors, path, json_key(a), names_qualified_rule());
 		if (!value)
-			field_errors_add(errors, FIELD_TYPE_INVALID, "metadata.annotations", NULL,
+			field_errors_add(errors, FIELD_TYPE_INVALID, path, NULL,
 					 "the value of %.100s must be a string", json_key(a));
 		total += strlen(json_key(a)) + (value ? strlen(value) : 0);
 	}
 	if (total > META_MAX_ANNOTATIONS)
-		field_errors_add(errors, FIELD_TOO_LONG, "metadata.annotations", NULL,
+		field_errors_add(errors, FIELD_TOO_LONG, path, NULL,
 				 "may not be more than %zu bytes", META_MAX_ANNOTATIONS);
 }
 
@@ -145,8 +145,9 @@ void meta_validate(const struct cJSON *object, const struct kind *k, struct fiel
 	const struct cJSON *metadata = json_get(object, "metadata");
 
 	validate_name(metadata, k, errors);
-	validate_labels(json_get(metadata, "labels"), errors);
-	validate_annotations(json_get(metadata, "annotations"), errors);
+	meta_validate_labels(json_get(metadata, "labels"), "metadata.labels", errors);
+	meta_validate_annotations(json_get(metadata, "annotations"), "metadata.annotations",
+				  errors);
 	validate_finalizers(json_get(metadata, "finalizers"), errors);
 	validate_owners(json_get(metadata, "ownerReferences"), errors);
 }

@@ -1,0 +1,183 @@
+/*
+ * What crosses the border between the hub and a member: the copy of a job on its way out, and
+ * its status on the way back.
+ */
+#include "base/json.h"
+#include "kinds/job_digest.h"
+#include "kinds/job_keys.h"
+#include "kinds/job_shape.h"
+#include "kinds/types.h"
+
+#include <errno.h>
+
+/* What a copy has of the hub's metadata; everything else belongs to the hub's object alone. */
+static struct cJSON *copy_metadata(const struct cJSON *job)
+{
+	static const char *const kept[] = {"name", "namespace", "labels", "annotations"};
+	const struct cJSON *from = json_get(job, "metadata");
+	struct cJSON *to = json_object();
+
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		json_set(to, kept[i], json_dup(json_get(from, kept[i])));
+	return to;
+}
+
+static void mark_object(struct cJSON *meta, const struct job_copy_options *o)
+{
+	char epoch[24];
+	struct cJSON *labels = json_ensure_object(meta, "labels");
+	struct cJSON *annotations = json_ensure_object(meta, "annotations");
+
+	/* The hub has queued the job: a queue on the member would hold it a second time. */
+	json_remove(labels, JOB_KEY_QUEUE);
+	json_remove(annotations, JOB_KEY_QUEUE);
+	json_remove(annotations, JOB_KEY_LAST_APPLIED);
+	json_set_str(labels, COPY_LABEL_HUB_UID, o->hub_uid);
+	json_set_str(annotations, COPY_ANNOTATION_JOB_UID, o->job_uid);
+	(void)snprintf(epoch, sizeof(epoch), "%llu", (unsigned long long)o->epoch);
+	json_set_str(annotations, COPY_ANNOTATION_EPOCH, epoch);
+}
+
+static int mark_templates(const struct job_shape *s, struct cJSON *copy,
+			  const struct job_copy_options *o, struct err *reterr)
+{
+	auto_arena mem = ARENA_INIT;
+	struct job_templates all = {0};
+
+	s->templates(copy, &mem, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		if (!all.items[i].node)
+			continue;
+		struct cJSON *meta = json_ensure_object(all.items[i].node, "metadata");
+		struct cJSON *labels = meta ? json_ensure_object(meta, "labels") : NULL;
+		if (!labels)
+			return err_set_field(reterr, ERR_INVALID, all.items[i].path,
+					     "the pod template cannot be labelled");
+		json_set_str(labels, POD_LABEL_HUB_UID, o->hub_uid);
+		json_set_str(labels, POD_LABEL_JOB_UID, o->job_uid);
+		json_set_str(labels, POD_LABEL_POD_SET, all.items[i].set);
+	}
+	return 0;
+}
+
+int job_copy_make(const struct kind *k, const struct cJSON *job, const struct job_copy_options *o,
+		  struct buf *out, struct err *reterr)
+{
+	const struct job_shape *s = job_shape_of(k->type);
+	struct cJSON *spec = json_dup(json_get(job, "spec"));
+	auto_json *copy = json_object();
+	char version[KIND_API_VERSION_MAX];
+
+	if (!s || !json_is(spec, JSON_OBJECT)) {
+		json_free(spec);
+		return err_set(reterr, ERR_INVALID, "not a job with a spec");
+	}
+	json_add(copy, "apiVersion", json_new_str(kind_api_version(k, version)));
+	json_add(copy, "kind", json_new_str(k->kind));
+	json_add(copy, "metadata", copy_metadata(job));
+	json_add(copy, "spec", spec);
+	struct cJSON *policy = s->policy ? json_ensure_object(spec, s->policy) : spec;
+	if (!policy)
+		return err_set(reterr, ERR_INVALID, "spec.%s is not an object", s->policy);
+	json_set_bool(policy, "suspend", o->suspend);
+	if (s->hub_ttl)
+		json_remove(policy, "ttlSecondsAfterFinished");
+	/* KubeRay suspends only jobs that take their cluster down, and an idle cluster would hold
+	 * what the hub has given back. */
+	if (k->type == TYPE_RAY_JOB)
+		json_set_bool(spec, "shutdownAfterJobFinishes", true);
+	mark_object(json_get(copy, "metadata"), o);
+	int r = mark_templates(s, copy, o, reterr);
+	if (r < 0)
+		return r;
+	json_print(copy, out);
+	return buf_ok(out) ? 0 : err_set(reterr, ERR_TOO_LARGE, "the copy is too large");
+}
+
+const char *job_suspend_patch(const struct kind *k, bool suspend)
+{
+	const struct job_shape *s = job_shape_of(k->type);
+
+	if (s && s->policy)
+		return suspend ? "{\"spec\":{\"runPolicy\":{\"suspend\":true}}}"
+			       : "{\"spec\":{\"runPolicy\":{\"suspend\":false}}}";
+	return suspend ? "{\"spec\":{\"suspend\":true}}" : "{\"spec\":{\"suspend\":false}}";
+}
+
+/* ---- status ---- */
+
+static bool is_kubeflow(uint16_t type)
+{
+	return type == TYPE_PYTORCH_JOB || type == TYPE_TF_JOB || type == TYPE_MPI_JOB;
+}
+
+/* The conditions without Suspended; returns how many are left. */
+static size_t add_conditions(struct span list, struct buf *out)
+{
+	struct span c, type;
+	size_t n = 0;
+
+	buf_add_str(out, "\"conditions\":[");
+	for (size_t pos = 0; json_text_next(list, &pos, NULL, &c);) {
+		if (json_text_member(c, "type", &type) == 0 && span_is(type, "\"Suspended\""))
+			continue;
+		if (n++)
+			buf_add_char(out, ',');
+		buf_add_span(out, c);
+	}
+	buf_add_char(out, ']');
+	return n;
+}
+
+/* A RayJob has no conditions; it says so in its deployment status. */
+static bool is_ray_suspension(uint16_t type, struct span key, struct span value)
+{
+	return type == TYPE_RAY_JOB && span_is(key, "jobDeploymentStatus") &&
+	       (span_is(value, "\"Suspended\"") || span_is(value, "\"Suspending\""));
+}
+
+int job_hub_status(uint16_t type, struct span member_status, struct buf *out, struct err *reterr)
+{
+	struct span key = SPAN_NONE, value;
+	size_t conditions = 0, start = out->len;
+	const char *sep = "{";
+
+	if (json_text_type(member_status) != JSON_OBJECT)
+		return err_set(reterr, ERR_INVALID, "the status is not an object");
+	for (size_t pos = 0; json_text_next(member_status, &pos, &key, &value);) {
+		if (is_ray_suspension(type, key, value))
+			continue;
+		buf_add_str(out, sep);
+		sep = ",";
+		if (span_is(key, "conditions") && json_text_type(value) == JSON_ARRAY) {
+			conditions = add_conditions(value, out);
+			continue;
+		}
+		buf_add_char(out, '"');
+		buf_add_span(out, key);
+		buf_add_str(out, "\":");
+		buf_add_span(out, value);
+	}
+	buf_add_str(out, *sep == '{' ? "{}" : "}");
+	if (is_kubeflow(type) && conditions == 0) {
+		/* Nothing that users may see yet: the hub's own Created stays. */
+		out->len = start;
+		return -ENOENT;
+	}
+	return buf_ok(out) ? 0 : err_set(reterr, ERR_TOO_LARGE, "the status is too large");
+}
+
+void job_accepted_status(const struct kind *k, const char *name, usec now, struct buf *out)
+{
+	char at[CLOCK_TEXT_MAX];
+
+	if (!is_kubeflow(k->type))
+		return;
+	clock_format(now, at);
+	buf_addf(
+	    out,
+	    "{\"conditions\":[{\"type\":\"Created\",\"status\":\"True\",\"reason\":\"%sCreated\","
+	    "\"message\":\"%s %s is created.\",\"lastUpdateTime\":\"%s\","
+	    "\"lastTransitionTime\":\"%s\"}]}",
+	    k->kind, k->kind, name, at, at);
+}

@@ -1,0 +1,152 @@
+/*
+ * The digest hook of every job kind: reads a job's tree by its shape and packs what the core
+ * indexes.
+ */
+#include "base/json.h"
+#include "base/num.h"
+#include "kinds/hooks.h"
+#include "kinds/job_dependencies.h"
+#include "kinds/job_keys.h"
+#include "kinds/job_shape.h"
+#include "kinds/types.h"
+#include "kube/field_errors.h"
+
+static struct span label(const struct cJSON *job, const char *where, const char *key)
+{
+	const char *v = json_value_str(json_path(job, "metadata", where, key, NULL));
+	return v && v[0] ? span_of(v) : SPAN_NONE;
+}
+
+static struct span first_of(struct span a, struct span b)
+{
+	return a.ptr ? a : b;
+}
+
+static void read_labels(const struct cJSON *job, struct arena *mem, struct job_digest *d)
+{
+	const struct cJSON *labels = json_path(job, "metadata", "labels", NULL);
+
+	d->labels = arena_array(mem, struct info_pair, json_len(labels));
+	json_foreach (labels, l)
+		if (json_key(l) && json_value_str(l))
+			d->labels[d->n_labels++] =
+			    (struct info_pair){span_of(json_key(l)), span_of(json_value_str(l))};
+}
+
+static void read_names(const struct cJSON *job, struct job_digest *d)
+{
+	struct span preemptible = first_of(label(job, "labels", JOB_KEY_PREEMPTIBLE),
+					   label(job, "labels", JOB_KEY_PREEMPTIBLE_KOORDINATOR));
+
+	d->queue_name =
+	    first_of(label(job, "labels", JOB_KEY_QUEUE), label(job, "annotations", JOB_KEY_QUEUE));
+	d->quota_name = first_of(label(job, "labels", JOB_KEY_QUOTA),
+				 label(job, "labels", JOB_KEY_QUOTA_KOORDINATOR));
+	d->provisioning_request = first_of(label(job, "annotations", JOB_KEY_CONSUME),
+					   label(job, "annotations", JOB_KEY_CONSUME_OLD));
+	d->preemptible = !span_is(preemptible, "false");
+}
+
+static void read_policy(const struct job_shape *s, const struct cJSON *job, struct job_digest *d)
+{
+	const struct cJSON *policy = job_shape_policy(s, job);
+	int64_t ttl = 0;
+
+	d->suspend = json_bool(policy, "suspend", false);
+	d->ttl_seconds = -1;
+	if (s->hub_ttl && json_int64(policy, "ttlSecondsAfterFinished", &ttl) == 0 && ttl >= 0)
+		d->ttl_seconds = ttl;
+}
+
+static int read_pod_set(const struct job_template *t, struct arena *mem, struct job_digest *d,
+			struct field_errors *errors)
+{
+	struct job_pod_set *set = &d->pod_sets[d->n_pod_sets];
+	int r = template_info_decode(t->node, t->path, mem, &set->pod, errors);
+
+	if (r < 0)
+		return r;
+	if (!d->provisioning_request.ptr)
+		d->provisioning_request =
+		    first_of(label(t->node, "annotations", JOB_KEY_CONSUME),
+			     label(t->node, "annotations", JOB_KEY_CONSUME_OLD));
+	if (!d->priority_class.ptr)
+		d->priority_class = set->pod.priority_class;
+	if (t->count == 0)
+		return 0;
+	set->name = span_of(t->set ? t->set : "");
+	set->count = t->count;
+	set->groups = t->groups;
+	set->exclusive_topology = span_of(t->topology);
+	d->n_pod_sets++;
+	return 0;
+}
+
+/* The gang's size, in sets and pods. */
+static int check_size(const struct job_digest *d, struct err *reterr)
+{
+	int64_t pods = 0;
+
+	for (size_t i = 0; i < d->n_pod_sets; i++)
+		pods = num_add_sat(pods, d->pod_sets[i].count);
+	if (pods > JOB_MAX_PODS)
+		return err_set(reterr, ERR_INVALID, "the job asks for %lld pods, at most %d may be",
+			       (long long)pods, JOB_MAX_PODS);
+	return 0;
+}
+
+static int read_pod_sets(const struct job_templates *all, struct arena *mem,
+			 struct job_dependencies *deps, struct job_digest *d,
+			 struct field_errors *errors)
+{
+	int r = 0;
+
+	d->pod_sets = arena_array(mem, struct job_pod_set, all->n);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct job_template *t = &all->items[i];
+		if (!t->node)
+			continue;
+		job_dependencies_add(deps, t->node);
+		int failed = t->uncounted ? 0 : read_pod_set(t, mem, d, errors);
+		r = r ? r : failed;
+	}
+	d->dependencies = deps->list.items;
+	d->n_dependencies = deps->list.len;
+	return r;
+}
+
+static int refuse(const struct field_errors *errors, struct err *reterr)
+{
+	auto_buf text = BUF_INIT;
+
+	field_error_body(&errors->items[0], &text);
+	return err_set_field(reterr, ERR_INVALID, errors->items[0].field, "%.400s", text.ptr);
+}
+
+int job_index(const struct kind *k, const struct cJSON *object, struct buf *out, struct err *reterr)
+{
+	const struct job_shape *shape = job_shape_of(k->type);
+	auto_arena mem = ARENA_INIT;
+	struct job_dependencies deps = {.mem = &mem};
+	struct field_errors errors = {.n = 0};
+	struct job_digest d = {.single_template = k->type == TYPE_JOB};
+	struct job_templates all = {0};
+
+	shape->templates(object, &mem, &all);
+	read_labels(object, &mem, &d);
+	read_names(object, &d);
+	read_policy(shape, object, &d);
+	int r = read_pod_sets(&all, &mem, &deps, &d, &errors);
+	if (r < 0)
+		r = refuse(&errors, reterr);
+	else if (d.n_pod_sets > JOB_MAX_POD_SETS)
+		r = err_set(reterr, ERR_INVALID, "the job has %zu pod sets, at most %d may be",
+			    d.n_pod_sets, JOB_MAX_POD_SETS);
+	else
+		r = check_size(&d, reterr);
+	if (r == 0)
+		job_digest_pack(&d, out);
+	field_errors_done(&errors);
+	job_dependencies_done(&deps);
+	return r;
+}

@@ -1,0 +1,15 @@
+#ifndef KINDS_JOB_KEYS_H
+#define KINDS_JOB_KEYS_H
+/* Labels and annotations of jobs that the hub reads. */
+
+#define JOB_KEY_QUEUE			"kueue.x-k8s.io/queue-name"
+#define JOB_KEY_QUOTA			"quota.scheduling.alibabacloud.com/name"
+#define JOB_KEY_QUOTA_KOORDINATOR	"quota.scheduling.koordinator.sh/name"
+#define JOB_KEY_PREEMPTIBLE		"quota.scheduling.alibabacloud.com/preemptible"
+#define JOB_KEY_PREEMPTIBLE_KOORDINATOR "quota.scheduling.koordinator.sh/preemptible"
+#define JOB_KEY_EXCLUSIVE_TOPOLOGY	"alpha.jobset.sigs.k8s.io/exclusive-topology"
+#define JOB_KEY_CONSUME			"autoscaling.x-k8s.io/consume-provisioning-request"
+#define JOB_KEY_CONSUME_OLD		"cluster-autoscaler.kubernetes.io/consume-provisioning-request"
+#define JOB_KEY_LAST_APPLIED		"kubectl.kubernetes.io/last-applied-configuration"
+
+#endif

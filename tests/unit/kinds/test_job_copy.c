@@ -1,0 +1,165 @@
+#include "kinds_test.h"
+
+#include <errno.h>
+
+static const struct job_copy_options options = {
+    .hub_uid = "hub", .job_uid = "job", .epoch = 7, .suspend = true};
+
+static void expect_copy(uint16_t type, const char *job, const char *want)
+{
+	auto_json *tree = tree_of(job);
+	auto_json *copy = NULL;
+	auto_buf out = BUF_INIT;
+	struct err e = ERR_INIT;
+
+	if (job_copy_make(hub_kind(type), tree, &options, &out, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(json_parse(buf_span(&out), NULL, &copy, NULL), 0);
+	assert_tree(copy, want);
+}
+
+static void a_copy_is_suspended_and_names_its_job(void **state)
+{
+	(void)state;
+	expect_copy(
+	    TYPE_PYTORCH_JOB,
+	    "{'apiVersion':'kubeflow.org/v1','kind':'PyTorchJob','metadata':{'name':'j',"
+	    "'namespace':'n','uid':'u','resourceVersion':'5','generation':2,"
+	    "'creationTimestamp':'2026-01-01T00:00:00Z','finalizers':['muster.dev/dispatch'],"
+	    "'ownerReferences':[],'managedFields':[],'labels':{'a':'b',"
+	    "'kueue.x-k8s.io/queue-name':'q'},'annotations':{"
+	    "'kubectl.kubernetes.io/last-applied-configuration':'{}','note':'x'}},"
+	    "'spec':{'runPolicy':{'ttlSecondsAfterFinished':5,'backoffLimit':1},"
+	    "'pytorchReplicaSpecs':{'Master':{'template':{'spec':{}}}}},"
+	    "'status':{'startTime':'2026-01-01T00:00:00Z'}}",
+	    "{'apiVersion':'kubeflow.org/v1','kind':'PyTorchJob','metadata':{'name':'j',"
+	    "'namespace':'n','labels':{'a':'b','muster.dev/hub-uid':'hub'},"
+	    "'annotations':{'note':'x','muster.dev/job-uid':'job','muster.dev/epoch':'7'}},"
+	    "'spec':{'runPolicy':{'backoffLimit':1,'suspend':true},"
+	    "'pytorchReplicaSpecs':{'Master':{'template':{'spec':{},'metadata':{'labels':{"
+	    "'muster.dev/hub-uid':'hub','muster.dev/job-uid':'job',"
+	    "'muster.dev/pod-set':'master'}}}}}}}");
+}
+
+static void every_template_of_a_job_set_is_marked(void **state)
+{
+	(void)state;
+	expect_copy(
+	    TYPE_JOB_SET,
+	    "{'metadata':{'name':'j'},'spec':{'ttlSecondsAfterFinished':5,'suspend':false,"
+	    "'replicatedJobs':[{'name':'a','template':{'spec':{'template':{'metadata':"
+	    "{'labels':{'x':'y'}}}}}}]}}",
+	    "{'apiVersion':'jobset.x-k8s.io/v1alpha2','kind':'JobSet','metadata':{'name':'j',"
+	    "'labels':{'muster.dev/hub-uid':'hub'},'annotations':{'muster.dev/job-uid':'job',"
+	    "'muster.dev/epoch':'7'}},'spec':{'suspend':true,'replicatedJobs':[{'name':'a',"
+	    "'template':{'spec':{'template':{'metadata':{'labels':{'x':'y',"
+	    "'muster.dev/hub-uid':'hub','muster.dev/job-uid':'job',"
+	    "'muster.dev/pod-set':'a'}}}}}}]}}");
+}
+
+static void a_ray_job_keeps_its_ttl_and_shuts_its_cluster_down(void **state)
+{
+	(void)state;
+	expect_copy(
+	    TYPE_RAY_JOB,
+	    "{'metadata':{'name':'j'},'spec':{'ttlSecondsAfterFinished':5,"
+	    "'shutdownAfterJobFinishes':false}}",
+	    "{'apiVersion':'ray.io/v1','kind':'RayJob','metadata':{'name':'j',"
+	    "'labels':{'muster.dev/hub-uid':'hub'},'annotations':{'muster.dev/job-uid':'job',"
+	    "'muster.dev/epoch':'7'}},'spec':{'ttlSecondsAfterFinished':5,"
+	    "'shutdownAfterJobFinishes':true,'suspend':true}}");
+}
+
+static void a_job_without_a_spec_has_no_copy(void **state)
+{
+	(void)state;
+	auto_json *tree = tree_of("{'metadata':{'name':'j'}}");
+	auto_buf out = BUF_INIT;
+	assert_int_equal(job_copy_make(hub_kind(TYPE_JOB), tree, &options, &out, NULL),
+			 err_errno(ERR_INVALID));
+	assert_int_equal(out.len, 0);
+}
+
+static void the_suspend_patch_fits_the_kind(void **state)
+{
+	(void)state;
+	assert_string_equal(job_suspend_patch(hub_kind(TYPE_TF_JOB), false),
+			    "{\"spec\":{\"runPolicy\":{\"suspend\":false}}}");
+	assert_string_equal(job_suspend_patch(hub_kind(TYPE_RAY_JOB), true),
+			    "{\"spec\":{\"suspend\":true}}");
+}
+
+static void expect_status(uint16_t type, const char *member, const char *want)
+{
+	auto_arena mem = ARENA_INIT;
+	auto_buf out = BUF_INIT;
+	int r = job_hub_status(type, quoted(&mem, member), &out, NULL);
+
+	if (!want) {
+		assert_int_equal(r, -ENOENT);
+		assert_int_equal(out.len, 0);
+		return;
+	}
+	assert_int_equal(r, 0);
+	assert_true(span_eq(buf_span(&out), quoted(&mem, want)));
+}
+
+static void the_hubs_own_suspension_is_hidden(void **state)
+{
+	(void)state;
+	expect_status(
+	    TYPE_PYTORCH_JOB,
+	    "{'conditions':[{'type':'Created','status':'True'},"
+	    "{'type':'Suspended','status':'False'},{'type':'Running','status':'True'}],"
+	    "'replicaStatuses':{'Master':{'active':1}}}",
+	    "{'conditions':[{'type':'Created','status':'True'},"
+	    "{'type':'Running','status':'True'}],'replicaStatuses':{'Master':{'active':1}}}");
+	expect_status(TYPE_JOB_SET, "{'restarts':0,'conditions':[{'type':'Suspended'}]}",
+		      "{'restarts':0,'conditions':[]}");
+	expect_status(TYPE_RAY_JOB, "{'jobDeploymentStatus':'Suspended','jobId':'x'}",
+		      "{'jobId':'x'}");
+	expect_status(TYPE_RAY_JOB, "{'jobDeploymentStatus':'Running'}",
+		      "{'jobDeploymentStatus':'Running'}");
+	expect_status(TYPE_JOB, "{}", "{}");
+	expect_status(TYPE_JOB, "{'active':1}", "{'active':1}");
+}
+
+static void created_stays_until_the_member_says_more(void **state)
+{
+	(void)state;
+	expect_status(TYPE_PYTORCH_JOB, "{'conditions':[{'type':'Suspended','status':'True'}]}",
+		      NULL);
+	expect_status(TYPE_MPI_JOB, "{}", NULL);
+	auto_buf out = BUF_INIT;
+	assert_int_equal(job_hub_status(TYPE_JOB, SPAN("[]"), &out, NULL), err_errno(ERR_INVALID));
+}
+
+static void acceptance_writes_created_as_the_operator_does(void **state)
+{
+	(void)state;
+	auto_buf out = BUF_INIT;
+	job_accepted_status(hub_kind(TYPE_PYTORCH_JOB), "mnist", 0, &out);
+	assert_string_equal(out.ptr,
+			    "{\"conditions\":[{\"type\":\"Created\",\"status\":\"True\",\"reason\":"
+			    "\"PyTorchJobCreated\",\"message\":\"PyTorchJob mnist is created.\","
+			    "\"lastUpdateTime\":\"1970-01-01T00:00:00Z\",\"lastTransitionTime\":"
+			    "\"1970-01-01T00:00:00Z\"}]}");
+	buf_clear(&out);
+	job_accepted_status(hub_kind(TYPE_JOB), "j", 0, &out);
+	assert_int_equal(out.len, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_copy_is_suspended_and_names_its_job),
+	    cmocka_unit_test(every_template_of_a_job_set_is_marked),
+	    cmocka_unit_test(a_ray_job_keeps_its_ttl_and_shuts_its_cluster_down),
+	    cmocka_unit_test(a_job_without_a_spec_has_no_copy),
+	    cmocka_unit_test(the_suspend_patch_fits_the_kind),
+	    cmocka_unit_test(the_hubs_own_suspension_is_hidden),
+	    cmocka_unit_test(created_stays_until_the_member_says_more),
+	    cmocka_unit_test(acceptance_writes_created_as_the_operator_does),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
