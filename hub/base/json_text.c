@@ -192,16 +192,45 @@ static int check_value(struct checker *c);
 
 /* Objects in practice have few keys, so a scan over 32-bit hashes beats a table; past the limit
  * the quadratic scan would be an outsider's weapon, so wide objects are refused. */
-#define JSON_MAX_KEYS 10000
+static bool has_escape(const char *at, size_t len)
+{
+	return len && memchr(at, '\\', len);
+}
+
+/* "a" and "\u0061" are one key: escaped ones are compared by what they mean. */
+static struct span key_meaning(const char *at, size_t len, struct buf *scratch)
+{
+	if (!has_escape(at, len))
+		return span_make(at, len);
+	(void)json_text_string(span_make(at - 1, len + 2), scratch);
+	return buf_span(scratch);
+}
+
+static bool same_key(const struct checker *c, const struct key_ref *k, const char *at, size_t len)
+{
+	const char *other = c->start + k->at;
+	if (!has_escape(at, len) && !has_escape(other, k->len))
+		return k->len == len && memcmp(other, at, len) == 0;
+	auto_buf one = BUF_MAX(len + 1), two = BUF_MAX(k->len + 1);
+	return span_eq(key_meaning(at, len, &one), key_meaning(other, k->len, &two));
+}
+
+static uint32_t key_hash(const char *at, size_t len)
+{
+	auto_buf scratch = BUF_MAX(len + 1);
+	struct span key = key_meaning(at, len, &scratch);
+	uint32_t h = 2166136261u;
+	for (size_t i = 0; i < key.len; i++)
+		h = (h ^ (unsigned char)key.ptr[i]) * 16777619u;
+	return h;
+}
 
 static int note_key(struct checker *c, size_t first, const char *at, size_t len)
 {
-	uint32_t h = 2166136261u;
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)at[i]) * 16777619u;
+	uint32_t h = key_hash(at, len);
 	for (size_t i = first; i < c->keys.len && !c->allow_duplicates; i++) {
 		const struct key_ref *k = &c->keys.items[i];
-		if (k->hash == h && k->len == len && memcmp(c->start + k->at, at, len) == 0) {
+		if (k->hash == h && same_key(c, k, at, len)) {
 			return err_set(c->reterr, ERR_BAD_REQUEST,
 				       "invalid JSON at offset %zu: duplicate key \"%.*s\"",
 				       (size_t)(at - c->start), (int)(len < 80 ? len : 80), at);

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 enum copy_phase {
-	COPY_CREATED,  /* exists, nothing running yet (or suspended) */
-	COPY_RUNNING,  /* its controller says so, or pods are active */
+	COPY_CREATED, /* exists, nothing running yet (or suspended) */
+	COPY_RUNNING, /* its controller says so, or pods are active */
 	COPY_SUCCEEDED,
 	COPY_FAILED,
 };
@@ -21,15 +21,15 @@ enum copy_phase {
 struct copy_info {
 	uint16_t type; /* hub type number of its kind: kinds/types.h */
 	struct span ns, name;
-	struct span uid;      /* of the copy, text */
-	uint64_t revision;    /* its resourceVersion on the member */
-	struct span hub_uid;  /* label COPY_LABEL_HUB_UID, absent for foreign objects */
-	struct span job_uid;  /* annotation COPY_ANNOTATION_JOB_UID */
-	uint64_t epoch;	      /* annotation COPY_ANNOTATION_EPOCH; 0 when absent */
+	struct span uid;     /* of the copy, text */
+	uint64_t revision;   /* its resourceVersion on the member */
+	struct span hub_uid; /* label COPY_LABEL_HUB_UID, absent for foreign objects */
+	struct span job_uid; /* annotation COPY_ANNOTATION_JOB_UID */
+	uint64_t epoch;	     /* annotation COPY_ANNOTATION_EPOCH; 0 when absent */
 	bool suspended;
 	bool deleting;
 	enum copy_phase phase;
-	struct span status;   /* JSON text of .status, absent when there is none; bytes as they are */
+	struct span status; /* JSON text of .status, absent when there is none; bytes as they are */
 };
 
 /* From checked JSON text of an object of type `type` (a job kind). ERR_INVALID without name or

@@ -24,8 +24,8 @@ enum field_reason {
 
 struct field_error {
 	enum field_reason reason;
-	char *field; /* owned */
-	char *value; /* owned JSON text of the bad value, or NULL */
+	char *field;  /* owned */
+	char *value;  /* owned JSON text of the bad value, or NULL */
 	char *detail; /* owned; may be "" */
 };
 

@@ -44,8 +44,8 @@ struct node_info {
 
 /* From checked JSON text of one Node. Quantities that cannot be parsed or overflow count as
  * absent (unknown capacity is zero). ERR_INVALID when it has no name. */
-int node_info_decode(struct span json, struct arena *mem, struct node_info *ret, struct err *reterr)
-	MUST_CHECK;
+int node_info_decode(struct span json, struct arena *mem, struct node_info *ret,
+		     struct err *reterr) MUST_CHECK;
 
 /* Binary form for the mirror, and back (borrowed from `bytes` where possible). -EINVAL. */
 struct buf;

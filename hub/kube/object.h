@@ -19,12 +19,12 @@
 #include <stdint.h>
 
 enum object_flag {
-	OBJECT_DELETING = 1u << 0,	     /* metadata.deletionTimestamp is set */
+	OBJECT_DELETING = 1u << 0, /* metadata.deletionTimestamp is set */
 	OBJECT_HAS_FINALIZERS = 1u << 1,
 	OBJECT_FOREIGN_FINALIZERS = 1u << 2, /* one that is not OBJECT_HUB_FINALIZER */
 	OBJECT_HAS_OWNERS = 1u << 3,
-	OBJECT_SUSPENDED = 1u << 4,	     /* jobs: the suspend field is true */
-	OBJECT_FINISHED = 1u << 5,	     /* jobs: status is terminal */
+	OBJECT_SUSPENDED = 1u << 4, /* jobs: the suspend field is true */
+	OBJECT_FINISHED = 1u << 5,  /* jobs: status is terminal */
 };
 
 /* On every job object at the hub while a copy may exist on a member. */

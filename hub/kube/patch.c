@@ -108,6 +108,15 @@ struct cJSON *patch_merge_diff(const struct cJSON *from, const struct cJSON *to)
 
 /* ---- all of them ---- */
 
+/* What the parser would refuse must not be stored: nobody could read it again. */
+static bool is_readable(const struct cJSON *v)
+{
+	json_foreach (v, m)
+		if (!is_readable(m))
+			return false;
+	return !json_is(v, JSON_OBJECT) || json_len(v) <= JSON_MAX_KEYS;
+}
+
 static int run(enum patch_type type, const struct kind *k, struct cJSON **root,
 	       const struct cJSON *patch, struct patch_budget *b, struct err *reterr)
 {
@@ -137,6 +146,9 @@ int patch_apply(enum patch_type type, const struct kind *k, const struct cJSON *
 		return r;
 	if (!json_is(root, JSON_OBJECT))
 		return err_set(reterr, ERR_INVALID, "the patched object is not a JSON object");
+	if (!is_readable(root))
+		return err_set(reterr, ERR_INVALID, "a map would have more than %d keys",
+			       JSON_MAX_KEYS);
 	*ret = steal_ptr(&root);
 	return 0;
 }

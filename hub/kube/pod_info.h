@@ -14,10 +14,10 @@
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
 
 /* Labels that the hub puts on its copies' pod templates (so that pods name their job). */
-#define POD_LABEL_HUB_UID  "muster.dev/hub-uid"	 /* the hub's own uid (store incarnation) */
-#define POD_LABEL_JOB_UID  "muster.dev/job-uid"	 /* uid of the hub's job object */
-#define POD_LABEL_POD_SET  "muster.dev/pod-set"	 /* name of the pod set */
-#define COPY_LABEL_HUB_UID "muster.dev/hub-uid"
+#define POD_LABEL_HUB_UID	"muster.dev/hub-uid" /* the hub's own uid (store incarnation) */
+#define POD_LABEL_JOB_UID	"muster.dev/job-uid" /* uid of the hub's job object */
+#define POD_LABEL_POD_SET	"muster.dev/pod-set" /* name of the pod set */
+#define COPY_LABEL_HUB_UID	"muster.dev/hub-uid"
 #define COPY_ANNOTATION_JOB_UID "muster.dev/job-uid"
 #define COPY_ANNOTATION_EPOCH	"muster.dev/epoch"
 
@@ -35,8 +35,8 @@ struct pod_info {
 /* From checked JSON text of one Pod. ERR_INVALID when it has no name. Quantities that cannot be
  * parsed count as absent, sums that overflow stay at INT64_MAX: other people's pods are taken as
  * they are, and one that asks for too much leaves nothing on its node. */
-int pod_info_decode(struct span json, struct arena *mem, struct pod_info *ret, struct err *reterr)
-	MUST_CHECK;
+int pod_info_decode(struct span json, struct arena *mem, struct pod_info *ret,
+		    struct err *reterr) MUST_CHECK;
 /* Binary form for the mirror, and back (borrowed from `bytes` where possible). -EINVAL. */
 void pod_info_pack(const struct pod_info *p, struct buf *out);
 int pod_info_unpack(struct span bytes, struct arena *mem, struct pod_info *ret) MUST_CHECK;

@@ -168,6 +168,43 @@ static void a_patch_that_needs_too_much_work_is_refused(void **state)
 	assert_null(got);
 }
 
+static void a_map_may_not_grow_beyond_what_can_be_read_again(void **state)
+{
+	auto_json *o = json_object();
+	auto_json *p = json_object();
+	struct cJSON *wide = json_ensure_object(o, "w"), *more = json_ensure_object(p, "w");
+	struct cJSON *got = NULL;
+	struct err err = ERR_INIT;
+	for (int i = 0; i < JSON_MAX_KEYS - 500; i++) {
+		char key[16];
+		(void)snprintf(key, sizeof(key), "k%d", i);
+		json_set_int(wide, key, 1);
+	}
+	for (int i = 0; i < 501; i++) {
+		char key[16];
+		(void)snprintf(key, sizeof(key), "n%d", i);
+		json_set_int(more, key, 1);
+	}
+	assert_int_equal(patch_apply(PATCH_MERGE, &kind, o, p, &got, &err), -EDOM);
+	assert_true(json_remove(more, "n0"));
+	assert_int_equal(patch_apply(PATCH_MERGE, &kind, o, p, &got, &err), 0);
+	json_free(got);
+}
+
+/* Else both would be stored under one name, and nobody could read the object again. */
+static void a_key_written_with_escapes_is_the_same_key(void **state)
+{
+	struct cJSON *tree = NULL;
+	struct err err = ERR_INIT;
+	assert_int_equal(json_parse(SPAN("{\"a\":1,\"\\u0061\":2}"), NULL, &tree, &err), -EINVAL);
+	assert_int_equal(json_parse(SPAN("{\"\\u0061\":1,\"a\":2}"), NULL, &tree, &err), -EINVAL);
+	assert_int_equal(json_parse(SPAN("{\"\\u0061\":1,\"\\u0061\":2}"), NULL, &tree, &err),
+			 -EINVAL);
+	assert_null(tree);
+	assert_int_equal(json_parse(SPAN("{\"\\u0061\":1,\"u0061\":2}"), NULL, &tree, &err), 0);
+	json_free(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +215,8 @@ int main(void)
 	    cmocka_unit_test(equal_objects_have_an_empty_diff),
 	    cmocka_unit_test(media_types_name_their_patches),
 	    cmocka_unit_test(a_patch_that_needs_too_much_work_is_refused),
+	    cmocka_unit_test(a_map_may_not_grow_beyond_what_can_be_read_again),
+	    cmocka_unit_test(a_key_written_with_escapes_is_the_same_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
