@@ -73,6 +73,10 @@ bool fit_could(struct fleet *f, uint32_t cluster, const struct shape *shape, enu
 		}
 		return true;
 	}
+	/* The sums rule out most of what each kind alone would find room for. */
+	for (uint32_t i = 0; shape->n_parts > 1 && i < shape->n_need; i++)
+		if (shape->need[i].value > k->free_sum[shape->need[i].resource])
+			return false;
 	for (uint32_t p = 0; p < shape->n_parts; p++)
 		if (shape->parts[p].count >
 		    holes_sum(holes_of(f, cluster, shape->parts[p].row, tmp)))

@@ -6,8 +6,8 @@
  * Nodes with equal labels in question, taints and free amounts are one group; pods of one set are
  * one count: the cost depends on how many kinds of nodes there are, not on nodes times pods.
  * A gang of one kind of pod is decided exactly: it is refused only when no packing exists. Several
- * kinds are packed largest first; before "does not fit" the scarcest set first and then
- * fewest nodes first are tried, which is a heuristic.
+ * kinds are packed largest first; before "does not fit" three other orders are tried, which is a
+ * heuristic: it may refuse what an exhaustive search would place, never the other way round.
  *
  * Which nodes: those whose hole is smallest, measured in pods of the set, and those without free
  * devices the pod does not ask for: so large holes and devices are left for whom they suit.

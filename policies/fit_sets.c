@@ -1,12 +1,13 @@
 /*
  * Bins are groups of alike nodes. Packing a part takes bins in ascending order of fill (see
  * fleet.h) and splits the last one it needs in up to three: nodes filled up, one node filled in
- * part, nodes untouched. So the number of bins grows by at most two per part, and the cost depends
- * on kinds of nodes, not on nodes times pods.
+ * part, nodes untouched. So the number of bins grows by few per part, and the cost depends on kinds
+ * of nodes, not on nodes times pods.
  *
  * One order after the other is a heuristic for several parts (the exact problem is bin packing):
  * largest pods first into the smallest holes; then the part with the least room to spare first;
- * then largest first onto the fewest nodes. For one part every order is exact, because pods that
+ * then largest first onto the fewest nodes; then the parts with few pods (a master, a launcher) one
+ * by one where the others lose least. For one part every order is exact, because pods that
  * are alike do not compete with others.
  */
 #include "policies/fit_sets.h"
@@ -15,12 +16,14 @@
 #include "policies/row.h"
 
 #define NO_USE UINT32_MAX
+/* Pods that are placed one by one at most, per part: each costs a look at all bins. */
+#define SPREAD_MAX 16
 
 static void begin_bins(struct fleet *f, uint32_t cluster, const struct shape *shape)
 {
 	struct fit_scratch *s = f->scratch;
 	const struct cluster *k = &f->clusters[cluster];
-	size_t max = k->n_groups + 2 * (size_t)shape->n_parts;
+	size_t max = k->n_groups + (2 + SPREAD_MAX) * (size_t)shape->n_parts;
 
 	vec_clear(&s->bins);
 	vec_clear(&s->uses);
@@ -123,6 +126,54 @@ static int64_t pack_part(struct fleet *f, const struct shape *shape, uint32_t pa
 	return need;
 }
 
+/* Pods of the parts in `later` that a node would lose, were one pod of `r` put on it. */
+static int64_t loss(const struct fleet *f, const struct shape *shape, const struct fit_bin *b,
+		    const struct row *r, const uint32_t *later, uint32_t n_later)
+{
+	int64_t after[RESOURCE_MAX], lost = 0;
+
+	memcpy(after, b->free, f->stride * sizeof(*after));
+	for (uint32_t i = 0; i < r->n_requests; i++)
+		after[r->resource[i]] -= r->amount[i];
+	for (uint32_t i = 0; i < n_later; i++) {
+		const struct row *other = shape->parts[later[i]].row;
+		uint32_t before = fill_pods(bin_fill(f, b, other));
+		if (before)
+			lost += before - row_pods(other, after);
+	}
+	return lost;
+}
+
+/* Puts pods of one part one by one where the parts that come later lose least. */
+static bool spread_part(struct fleet *f, const struct shape *shape, uint32_t part,
+			const uint32_t *later, uint32_t n_later)
+{
+	struct fit_scratch *s = f->scratch;
+	const struct row *r = shape->parts[part].row;
+
+	for (int64_t need = shape->parts[part].count; need > 0; need--) {
+		uint32_t best = UINT32_MAX, best_fill = 0;
+		int64_t best_loss = INT64_MAX;
+
+		for (uint32_t i = 0; i < s->bins.len; i++) {
+			uint32_t fill = bin_fill(f, &s->bins.items[i], r);
+			if (fill_pods(fill) == 0)
+				continue;
+			int64_t lost = loss(f, shape, &s->bins.items[i], r, later, n_later);
+			if (lost < best_loss || (lost == best_loss && fill < best_fill)) {
+				best = i;
+				best_fill = fill;
+				best_loss = lost;
+			}
+		}
+		if (best == UINT32_MAX)
+			return false;
+		best = split_bin(f, best, 1);
+		use_bin(f, &s->bins.items[best], r, part, 1);
+	}
+	return true;
+}
+
 /* Names nodes for the bins: a group's nodes in their order. */
 static void emit(struct fleet *f, uint32_t cluster, const struct shape *shape)
 {
@@ -142,6 +193,20 @@ static void emit(struct fleet *f, uint32_t cluster, const struct shape *shape)
 						 s->uses.items[u].pods);
 			*node = k->spots[*node].next;
 		}
+	}
+}
+
+/* Parts by number of pods, fewest first. */
+static void order_by_count(struct fleet *f, const struct shape *shape)
+{
+	struct fit_scratch *s = f->scratch;
+
+	for (uint32_t i = 0; i < shape->n_parts; i++) {
+		uint32_t at = i;
+		for (; at > 0 && shape->parts[s->order.items[at - 1]].count > shape->parts[i].count;
+		     at--)
+			s->order.items[at] = s->order.items[at - 1];
+		s->order.items[at] = i;
 	}
 }
 
@@ -165,7 +230,7 @@ static void order_by_room(struct fleet *f, const struct shape *shape)
 	}
 }
 
-enum pack_order { LARGEST_FIRST, LEAST_ROOM_FIRST, FEWEST_NODES, PACK_ORDERS };
+enum pack_order { LARGEST_FIRST, LEAST_ROOM_FIRST, FEWEST_NODES, LEAST_LOSS, PACK_ORDERS };
 
 static bool pack_in_order(struct fleet *f, const struct shape *shape, enum pack_order how)
 {
@@ -176,8 +241,15 @@ static bool pack_in_order(struct fleet *f, const struct shape *shape, enum pack_
 		vec_push(&s->order, p);
 	if (how == LEAST_ROOM_FIRST)
 		order_by_room(f, shape);
+	if (how == LEAST_LOSS)
+		order_by_count(f, shape);
 	for (uint32_t i = 0; i < shape->n_parts; i++) {
-		uint32_t p = s->order.items[i];
+		uint32_t p = s->order.items[i], n_later = shape->n_parts - i - 1;
+		if (how == LEAST_LOSS && n_later > 0 && shape->parts[p].count <= SPREAD_MAX) {
+			if (!spread_part(f, shape, p, s->order.items + i + 1, n_later))
+				return false;
+			continue;
+		}
 		if (pack_part(f, shape, p, shape->parts[p].count, how == FEWEST_NODES) > 0)
 			return false;
 	}

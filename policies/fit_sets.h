@@ -5,7 +5,7 @@
  */
 #include "policies/fit_scratch.h"
 
-/* Packs the whole gang. Tries up to three orders; false when none places every pod. On success the
+/* Packs the whole gang. Tries up to four orders; false when none places every pod. On success the
  * scratch holds the slots. */
 bool fit_sets_pack(struct fleet *f, uint32_t cluster, const struct shape *shape);
 /* Packs what fits of each part, largest first, and returns the pods placed; slots in scratch. */

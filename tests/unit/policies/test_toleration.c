@@ -1,0 +1,57 @@
+#include "fixture.h"
+
+static void tolerations_follow_kubernetes(void **state)
+{
+	static const struct taint gpu = {SPAN("gpu"), SPAN("a100"), TAINT_NO_SCHEDULE};
+	static const struct {
+		struct toleration t;
+		bool tolerates;
+	} rows[] = {
+	    {{.key = SPAN("gpu"), .value = SPAN("a100")}, true},
+	    {{.key = SPAN("gpu"), .value = SPAN("h100")}, false},
+	    {{.key = SPAN("gpu"), .exists = true}, true},
+	    {{.key = SPAN("cpu"), .exists = true}, false},
+	    {{.exists = true}, true},
+	    {{.value = SPAN("a100")}, false}, /* an empty key needs Exists */
+	    {{.exists = true, .effect = TAINT_NO_EXECUTE}, false},
+	    {{.key = SPAN("gpu"), .exists = true, .effect = TAINT_NO_SCHEDULE}, true},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(toleration_tolerates(&rows[i].t, &gpu), rows[i].tolerates);
+}
+
+static void preferences_keep_nobody_away(void **state)
+{
+	static const struct taint taints[] = {
+	    {SPAN("soft"), SPAN(""), TAINT_PREFER_NO_SCHEDULE},
+	    {SPAN("a"), SPAN(""), TAINT_NO_EXECUTE},
+	    {SPAN("b"), SPAN(""), TAINT_NO_SCHEDULE},
+	};
+	static const struct toleration a = {.key = SPAN("a"), .exists = true};
+
+	assert_ptr_equal(toleration_first_untolerated(taints, 3, NULL, 0), &taints[1]);
+	assert_ptr_equal(toleration_first_untolerated(taints, 3, &a, 1), &taints[2]);
+	assert_null(toleration_first_untolerated(taints, 2, &a, 1));
+	assert_null(toleration_first_untolerated(NULL, 0, NULL, 0));
+}
+
+static void effects_have_names_both_ways(void **state)
+{
+	for (int e = 0; e < TAINT_EFFECT_MAX; e++)
+		assert_int_equal(
+		    taint_effect_from_string(span_of(taint_effect_to_string((enum taint_effect)e))),
+		    e);
+	assert_int_equal(taint_effect_from_string(SPAN("noschedule")), TAINT_EFFECT_INVALID);
+	assert_string_equal(taint_effect_to_string(TAINT_EFFECT_INVALID), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(tolerations_follow_kubernetes),
+	    cmocka_unit_test(preferences_keep_nobody_away),
+	    cmocka_unit_test(effects_have_names_both_ways),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
