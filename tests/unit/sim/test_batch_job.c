@@ -1,0 +1,244 @@
+#include "base/buf.h"
+#include "member-sync/sim/batch_job.h"
+#include "sim_test.h"
+
+struct world {
+	struct batch_job_spec spec;
+	struct batch_job_state state;
+	struct pod_view pods[16];
+	size_t n;
+	struct plan plan;
+	bool changed;
+	usec now;
+};
+
+static struct world w;
+
+static int setup(void **state)
+{
+	w = (struct world){.now = T0};
+	w.spec = (struct batch_job_spec){.parallelism = 2,
+					 .completions = 3,
+					 .backoff_limit = 6,
+					 .active_deadline = -1,
+					 .ttl = -1,
+					 .time_scale = 1};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	plan_done(&w.plan);
+	batch_job_state_done(&w.state);
+	return 0;
+}
+
+static void decide(void)
+{
+	plan_done(&w.plan);
+	w.plan = (struct plan){0};
+	w.changed = batch_job_decide(&w.spec, w.pods, w.n, w.now, &w.state, &w.plan);
+}
+
+/* Makes the pods that the plan asks for. */
+static void obey(enum pod_phase phase)
+{
+	vec_foreach (&w.plan.creates, c)
+		w.pods[w.n++] = (struct pod_view){
+		    .index = c->index, .attempt = c->attempt, .phase = phase, .ready = true};
+}
+
+static bool is(const char *type)
+{
+	return conditions_true(&w.state.conditions, type);
+}
+
+static void pods_come_in_waves_until_complete(void **state)
+{
+	decide();
+	assert_int_equal(w.plan.creates.len, 2);
+	assert_int_equal(w.state.started, T0);
+	obey(POD_RUNNING);
+	decide();
+	assert_int_equal(w.state.active, 2);
+	assert_int_equal(w.state.ready, 2);
+	assert_int_equal(w.plan.creates.len, 0);
+	w.pods[0].phase = w.pods[1].phase = POD_SUCCEEDED;
+	decide();
+	assert_int_equal(w.state.succeeded, 2);
+	assert_int_equal(w.plan.creates.len, 1);
+	assert_int_equal(w.plan.creates.items[0].attempt, 2);
+	obey(POD_SUCCEEDED);
+	decide();
+	assert_true(is("SuccessCriteriaMet"));
+	assert_true(is("Complete"));
+	assert_string_equal(w.state.conditions.items[0].type, "SuccessCriteriaMet");
+	assert_int_equal(w.state.completed, T0);
+	assert_true(batch_job_finished(&w.state));
+}
+
+static void an_indexed_job_runs_each_index_once(void **state)
+{
+	w.spec.indexed = true;
+	decide();
+	assert_int_equal(w.plan.creates.items[0].index, 0);
+	assert_int_equal(w.plan.creates.items[1].index, 1);
+	obey(POD_RUNNING);
+	w.pods[1].phase = POD_SUCCEEDED;
+	decide();
+	assert_int_equal(w.plan.creates.len, 1);
+	assert_int_equal(w.plan.creates.items[0].index, 2);
+	w.pods[0].phase = POD_FAILED;
+	w.pods[0].finished = w.now;
+	obey(POD_RUNNING);
+	decide();
+	assert_int_equal(w.plan.creates.len, 0); /* waits 10 s */
+	assert_int_equal(w.plan.again, T0 + 10 * S);
+	w.now += 10 * S;
+	decide();
+	assert_int_equal(w.plan.creates.len, 1);
+	assert_int_equal(w.plan.creates.items[0].index, 0);
+}
+
+static void a_deleting_pod_keeps_its_index(void **state)
+{
+	w.spec.indexed = true;
+	w.spec.parallelism = w.spec.completions = 1;
+	decide();
+	obey(POD_RUNNING);
+	w.pods[0].deleting = true;
+	decide();
+	assert_int_equal(w.plan.creates.len, 0);
+	w.n = 0;
+	decide();
+	assert_int_equal(w.plan.creates.len, 1);
+}
+
+static void the_backoff_limit_fails_it(void **state)
+{
+	w.spec.backoff_limit = 0;
+	decide();
+	obey(POD_RUNNING);
+	w.pods[0].phase = POD_FAILED;
+	decide();
+	assert_true(is("FailureTarget"));
+	assert_false(is("Failed")); /* one pod still runs */
+	assert_int_equal(w.plan.deletes.len, 1);
+	w.n = 1;
+	decide();
+	assert_true(is("Failed"));
+	assert_string_equal(conditions_get(&w.state.conditions, "Failed")->reason,
+			    "BackoffLimitExceeded");
+	assert_int_equal(w.state.failed, 1);
+}
+
+static void suspend_takes_pods_and_resume_starts_anew(void **state)
+{
+	decide();
+	obey(POD_RUNNING);
+	w.spec.suspend = true;
+	decide();
+	assert_true(is("Suspended"));
+	assert_int_equal(w.plan.deletes.len, 2);
+	assert_int_equal(w.state.started, 0);
+	w.n = 0;
+	w.now += S;
+	decide();
+	assert_int_equal(w.state.active, 0);
+	w.spec.suspend = false;
+	decide();
+	assert_false(is("Suspended"));
+	assert_string_equal(w.state.conditions.items[0].reason, "JobResumed");
+	assert_int_equal(w.state.started, T0 + S);
+	assert_int_equal(w.plan.creates.len, 2);
+}
+
+static void a_job_born_suspended_says_so_at_once(void **state)
+{
+	w.spec.suspend = true;
+	decide();
+	assert_true(w.changed);
+	assert_true(is("Suspended"));
+	assert_int_equal(w.plan.creates.len, 0);
+	decide();
+	assert_false(w.changed);
+}
+
+static void a_deadline_fails_it(void **state)
+{
+	w.spec.active_deadline = 5;
+	decide();
+	assert_int_equal(w.plan.again, T0 + 5 * S);
+	w.now += 5 * S;
+	decide();
+	assert_string_equal(conditions_get(&w.state.conditions, "Failed")->reason,
+			    "DeadlineExceeded");
+}
+
+static void pods_that_are_gone_still_count(void **state)
+{
+	decide();
+	w.state.gone_succeeded = 2;
+	decide();
+	assert_int_equal(w.state.succeeded, 2);
+	assert_int_equal(w.plan.creates.len, 1);
+}
+
+static void a_smaller_parallelism_takes_pods_away(void **state)
+{
+	decide();
+	obey(POD_RUNNING);
+	w.spec.parallelism = 1;
+	decide();
+	assert_int_equal(w.plan.deletes.len, 1);
+}
+
+static void without_completions_one_success_is_enough(void **state)
+{
+	w.spec.completions = -1;
+	decide();
+	assert_int_equal(w.plan.creates.len, 2);
+	obey(POD_RUNNING);
+	w.pods[0].phase = POD_SUCCEEDED;
+	decide();
+	assert_false(is("Complete"));
+	assert_int_equal(w.plan.creates.len, 0);
+	w.pods[1].phase = POD_SUCCEEDED;
+	decide();
+	assert_true(is("Complete"));
+}
+
+static void indexes_are_printed_and_read_back(void **state)
+{
+	bool done[10] = {[0] = true, [1] = true, [2] = true, [5] = true, [7] = true, [8] = true};
+	bool back[10] = {0};
+	auto_buf out = BUF_INIT;
+	batch_job_print_indexes(done, 10, &out);
+	assert_string_equal(out.ptr, "0-2,5,7,8");
+	assert_int_equal(batch_job_parse_indexes(buf_span(&out), back, 10), 0);
+	assert_memory_equal(done, back, sizeof(done));
+	assert_int_equal(batch_job_parse_indexes(SPAN("3-1"), back, 10), -EINVAL);
+	assert_int_equal(batch_job_parse_indexes(SPAN("10"), back, 10), -EINVAL);
+	assert_int_equal(batch_job_parse_indexes(SPAN("x"), back, 10), -EINVAL);
+	assert_int_equal(batch_job_parse_indexes(SPAN(""), back, 10), 0);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    T(pods_come_in_waves_until_complete),
+	    T(an_indexed_job_runs_each_index_once),
+	    T(a_deleting_pod_keeps_its_index),
+	    T(the_backoff_limit_fails_it),
+	    T(suspend_takes_pods_and_resume_starts_anew),
+	    T(a_job_born_suspended_says_so_at_once),
+	    T(a_deadline_fails_it),
+	    T(pods_that_are_gone_still_count),
+	    T(a_smaller_parallelism_takes_pods_away),
+	    T(without_completions_one_success_is_enough),
+	    T(indexes_are_printed_and_read_back),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,588 @@
+/*
+ * A whole simulated cluster without its API front: commands go in, steps are made with a clock of
+ * the test's own, and objects are read from the store as a client would see them.
+ */
+#include "base/json.h"
+#include "kinds/types.h"
+#include "member-sync/sim/cluster.h"
+#include "sim_test.h"
+#include <fcntl.h>
+#include <ftw.h>
+#include <unistd.h>
+
+static const char nodes_yaml[] =
+    "kind: Node\n"
+    "metadata:\n"
+    "  name: gpu\n"
+    "  annotations: {muster.dev/sim-count: \"2\"}\n"
+    "status:\n"
+    "  allocatable: {cpu: \"8\", memory: 32Gi, nvidia.com/gpu: \"8\"}\n"
+    "---\n"
+    "kind: Node\n"
+    "metadata: {name: solo}\n"
+    "status:\n"
+    "  allocatable: {cpu: \"2\", memory: 4Gi}\n";
+
+static struct {
+	char dir[64], nodes[96];
+	struct cluster *c;
+	struct wakeup *wakeup;
+	usec now;
+	struct err err;
+	uint64_t revision;
+} t;
+
+static void open_cluster(void)
+{
+	struct err e = ERR_INIT;
+	struct cluster_options o = {.name = "m",
+				    .data_dir = t.dir,
+				    .nodes_file = t.nodes,
+				    .time_scale = 1,
+				    .seed = 5,
+				    .map_bytes = (size_t)256 << 20,
+				    .events = true,
+				    .wakeup = t.wakeup,
+				    .version = "v1.34.0"};
+	if (cluster_open(&o, &t.c, &e))
+		fail_msg("%s", e.text);
+}
+
+static int setup(void **state)
+{
+	struct err e = ERR_INIT;
+	memset(&t, 0, sizeof(t));
+	snprintf(t.dir, sizeof(t.dir), "/tmp/muster-cluster-XXXXXX");
+	assert_non_null(mkdtemp(t.dir));
+	snprintf(t.nodes, sizeof(t.nodes), "%s/nodes.yaml", t.dir);
+	int fd = open(t.nodes, O_WRONLY | O_CREAT, 0600);
+	assert_int_equal(write(fd, nodes_yaml, sizeof(nodes_yaml) - 1), sizeof(nodes_yaml) - 1);
+	close(fd);
+	assert_int_equal(wakeup_create(&t.wakeup, &e), 0);
+	open_cluster();
+	t.now = clock_now(); /* not before the cluster's own birth */
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	cluster_close(t.c);
+	wakeup_destroy(t.wakeup);
+	nftw(t.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return 0;
+}
+
+static void restart(void)
+{
+	cluster_close(t.c);
+	open_cluster();
+}
+
+/* Steps until nothing is due before `t.now`. */
+static void settle(void)
+{
+	usec due = 0;
+	for (int i = 0; due <= t.now; i++) {
+		struct err e = ERR_INIT;
+		assert_true(i < 1000);
+		if (cluster_step(t.c, t.now, &due, &e))
+			fail_msg("%s", e.text);
+	}
+}
+
+static void pass(usec d)
+{
+	settle();
+	t.now += d;
+	settle();
+}
+
+static const struct kind *kind(uint16_t type)
+{
+	return kind_by_type(cluster_backend(t.c)->kinds, type);
+}
+
+static void done(struct command *c)
+{
+	t.err = c->err;
+	t.revision = c->revision;
+	command_destroy(c);
+}
+
+static void submit(struct command *c)
+{
+	struct err e = ERR_INIT;
+	struct backend *b = cluster_backend(t.c);
+	c->done = done;
+	c->subresource = "";
+	assert_int_equal(b->ops->submit(b, c, &e), 0);
+	settle();
+}
+
+static char *unquote(const char *s)
+{
+	char *copy = xstrdup(s);
+	for (char *p = copy; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	return copy;
+}
+
+static struct object_draft draft(const struct kind *k, const struct cJSON *tree)
+{
+	struct err e = ERR_INIT;
+	struct object_draft d;
+	if (object_draft_from_tree(k, tree, &d, &e))
+		fail_msg("%s", e.text);
+	return d;
+}
+
+static void create(uint16_t type, const char *json)
+{
+	static int n;
+	struct err e = ERR_INIT;
+	char uid[64];
+	auto_free char *text = unquote(json);
+	auto_json *tree = NULL;
+	if (json_parse(span_of(text), NULL, &tree, &e))
+		fail_msg("%s: %s", text, e.text);
+	struct cJSON *meta = json_ensure_object(tree, "metadata");
+	snprintf(uid, sizeof(uid), "11111111-0000-4000-8000-%012d", ++n);
+	json_set_str(meta, "uid", uid);
+	json_set_str(meta, "namespace", "default");
+	struct command *c = command_create(COMMAND_CREATE, kind(type), SPAN("default"),
+					   span_of(json_str(meta, "name")));
+	c->draft = draft(kind(type), tree);
+	submit(c);
+	if (t.err.kind != ERR_NONE)
+		fail_msg("%s", t.err.text);
+}
+
+/* The object's tree, or NULL; free it. */
+static struct cJSON *get(uint16_t type, const char *ns, const char *name)
+{
+	auto_reader *r = NULL;
+	struct err e = ERR_INIT;
+	struct store_object o;
+	struct store_key key = {type, span_of(ns), span_of(name)};
+	struct cJSON *tree = NULL;
+	assert_int_equal(store_read_begin(cluster_backend(t.c)->truth, &r, &e), 0);
+	if (store_get(r, &key, &o) == 0)
+		assert_int_equal(json_parse(o.json, NULL, &tree, &e), 0);
+	return tree;
+}
+
+static uint64_t revision_of(uint16_t type, const char *ns, const char *name)
+{
+	auto_reader *r = NULL;
+	struct err e = ERR_INIT;
+	struct store_object o;
+	struct store_key key = {type, span_of(ns), span_of(name)};
+	assert_int_equal(store_read_begin(cluster_backend(t.c)->truth, &r, &e), 0);
+	return store_get(r, &key, &o) == 0 ? o.revision : 0;
+}
+
+/* Sets spec (or spec.runPolicy) .suspend as a client's patch would. */
+static void set_suspend(uint16_t type, const char *name, bool suspend)
+{
+	auto_json *tree = get(type, "default", name);
+	struct cJSON *spec = json_ensure_object(tree, "spec");
+	if (type == TYPE_PYTORCH_JOB)
+		spec = json_ensure_object(spec, "runPolicy");
+	json_set_bool(spec, "suspend", suspend);
+	struct command *c =
+	    command_create(COMMAND_UPDATE, kind(type), SPAN("default"), span_of(name));
+	c->expected_revision = revision_of(type, "default", name);
+	c->draft = draft(kind(type), tree);
+	submit(c);
+	assert_int_equal(t.err.kind, ERR_NONE);
+}
+
+static void delete (uint16_t type, const char *ns, const char *name)
+{
+	struct command *c = command_create(COMMAND_DELETE, kind(type), span_of(ns), span_of(name));
+	c->expected_revision = revision_of(type, ns, name);
+	submit(c);
+	assert_int_equal(t.err.kind, ERR_NONE);
+}
+
+static const char *phase(const char *pod)
+{
+	static char text[32];
+	auto_json *tree = get(TYPE_POD, "default", pod);
+	const char *s = json_value_str(json_path(tree, "status", "phase", NULL));
+	snprintf(text, sizeof(text), "%s", tree ? (s ? s : "?") : "absent");
+	return text;
+}
+
+/* "Created Suspended=False Running": the conditions of an object, in order. */
+static const char *conditions(uint16_t type, const char *name)
+{
+	static char text[512];
+	auto_json *tree = get(type, "default", name);
+	text[0] = '\0';
+	json_foreach (json_path(tree, "status", "conditions", NULL), it) {
+		size_t n = strlen(text);
+		snprintf(text + n, sizeof(text) - n, "%s%s%s", n ? " " : "", json_str(it, "type"),
+			 strcmp(json_str(it, "status"), "True") == 0 ? "" : "=False");
+	}
+	return text;
+}
+
+static size_t count(uint16_t type)
+{
+	auto_reader *r = NULL;
+	struct err e = ERR_INIT;
+	size_t n;
+	assert_int_equal(store_read_begin(cluster_backend(t.c)->truth, &r, &e), 0);
+	assert_int_equal(store_count(r, type, SPAN("default"), 10000, &n), 0);
+	return n;
+}
+
+static size_t runs(char *out, size_t size)
+{
+	char path[96];
+	size_t lines = 0;
+	snprintf(path, sizeof(path), "%s/runs.jsonl", t.dir);
+	int fd = open(path, O_RDONLY);
+	ssize_t n = read(fd, out, size - 1);
+	close(fd);
+	out[n > 0 ? n : 0] = '\0';
+	for (ssize_t i = 0; i < n; i++)
+		lines += out[i] == '\n';
+	return lines;
+}
+
+#define POD_SPEC(name, requests)                                                                   \
+	"'spec':{'containers':[{'name':'" name "','image':'x','resources':{'requests':{" requests  \
+	"}}}]}"
+
+#define PYTORCH(name, more, restart, notes)                                                        \
+	"{'apiVersion':'kubeflow.org/v1','kind':'PyTorchJob','metadata':{'name':'" name            \
+	"','annotations':{'muster.dev/job-uid':'hub-1','muster.dev/epoch':'7'}},"                  \
+	"'spec':{'runPolicy':{" more "},'pytorchReplicaSpecs':{'Master':{'replicas':1,"            \
+	"'restartPolicy':'" restart "','template':{'metadata':{'annotations':{" notes              \
+	"}}," POD_SPEC(                                                                            \
+	    "pytorch",                                                                             \
+	    "'cpu':'1','nvidia.com/gpu':'4'") "}},"                                                \
+					      "'Worker':{'replicas':2,'restartPolicy':'" restart   \
+					      "','template':{'metadata':{'annotations':{" notes    \
+					      "}}," POD_SPEC(                                      \
+						  "pytorch",                                       \
+						  "'cpu':'1','nvidia.com/gpu':'4'") "}}}}}"
+
+static void nodes_come_from_the_file_once(void **state)
+{
+	auto_json *node = get(TYPE_NODE, "", "gpu-1");
+	assert_non_null(node);
+	assert_string_equal(json_value_str(json_path(node, "status", "allocatable", "pods", NULL)),
+			    "110");
+	auto_json *solo = get(TYPE_NODE, "", "solo");
+	assert_non_null(solo);
+	delete (TYPE_NODE, "", "gpu-0");
+	restart();
+	assert_int_equal(revision_of(TYPE_NODE, "", "gpu-0"), 0);
+	struct cluster_stats st;
+	cluster_stats(t.c, &st);
+	assert_int_equal(st.nodes, 2);
+}
+
+static void a_pytorch_job_runs_to_its_end(void **state)
+{
+	char lines[4096];
+	create(TYPE_PYTORCH_JOB, PYTORCH("train", "", "Never", "'muster.dev/sim-duration':'5s'"));
+	assert_string_equal(conditions(TYPE_PYTORCH_JOB, "train"), "Created Running");
+	assert_string_equal(phase("train-master-0"), "Running");
+	assert_string_equal(phase("train-worker-1"), "Running");
+	auto_json *pod = get(TYPE_POD, "default", "train-worker-0");
+	assert_string_equal(json_str(json_path(pod, "metadata", "labels", NULL),
+				     "training.kubeflow.org/replica-type"),
+			    "worker");
+	assert_non_null(json_value_str(json_path(pod, "spec", "nodeName", NULL)));
+	assert_int_equal(count(TYPE_SERVICE), 3);
+	assert_true(count(TYPE_EVENT) >= 9);
+	pass(5 * S);
+	assert_string_equal(conditions(TYPE_PYTORCH_JOB, "train"),
+			    "Created Running=False Succeeded");
+	assert_string_equal(phase("train-master-0"), "Succeeded");
+	assert_int_equal(runs(lines, sizeof(lines)), 3);
+	assert_non_null(strstr(lines, "\"jobUid\":\"hub-1\",\"epoch\":\"7\""));
+	assert_null(strstr(lines, "Failed"));
+	struct cluster_stats st;
+	cluster_stats(t.c, &st);
+	assert_int_equal(st.jobs, 0); /* over: only the store remembers */
+	assert_int_equal(st.pods, 0);
+}
+
+static void a_copy_is_born_suspended_then_released(void **state)
+{
+	create(TYPE_PYTORCH_JOB,
+	       PYTORCH("copy", "'suspend':true", "Never", "'muster.dev/sim-duration':'1s'"));
+	assert_string_equal(conditions(TYPE_PYTORCH_JOB, "copy"), "Created Suspended");
+	assert_int_equal(count(TYPE_POD), 0);
+	set_suspend(TYPE_PYTORCH_JOB, "copy", false);
+	assert_string_equal(conditions(TYPE_PYTORCH_JOB, "copy"),
+			    "Created Suspended=False Running");
+	set_suspend(TYPE_PYTORCH_JOB, "copy", true);
+	assert_int_equal(count(TYPE_POD), 0);
+	assert_int_equal(count(TYPE_SERVICE), 0);
+	set_suspend(TYPE_PYTORCH_JOB, "copy", false);
+	pass(S);
+	assert_string_equal(conditions(TYPE_PYTORCH_JOB, "copy"),
+			    "Created Suspended=False Running=False Succeeded");
+	char lines[4096];
+	assert_int_equal(runs(lines, sizeof(lines)), 6);
+	assert_non_null(strstr(lines, "Killed"));
+}
+
+static void a_failing_job_fails(void **state)
+{
+	create(TYPE_PYTORCH_JOB,
+	       PYTORCH("bad", "", "Never",
+		       "'muster.dev/sim-duration':'1s','muster.dev/sim-exit-code':'3'"));
+	pass(S);
+	assert_string_equal(conditions(TYPE_PYTORCH_JOB, "bad"), "Created Running=False Failed");
+	assert_string_equal(phase("bad-master-0"), "Failed");
+}
+
+static void on_failure_restarts_in_place_with_backoff(void **state)
+{
+	create(TYPE_PYTORCH_JOB,
+	       PYTORCH("loop", "'backoffLimit':4", "OnFailure",
+		       "'muster.dev/sim-duration':'1s','muster.dev/sim-exit-code':'1'"));
+	pass(S);
+	assert_string_equal(phase("loop-master-0"), "Running");
+	pass(10 * S);
+	auto_json *pod = get(TYPE_POD, "default", "loop-master-0");
+	int64_t restarts = 0;
+	json_int64(json_at(json_path(pod, "status", "containerStatuses", NULL), 0), "restartCount",
+		   &restarts);
+	assert_int_equal(restarts, 1);
+	pass(S);
+	pass(20 * S); /* a second one each: past the limit of four */
+	assert_string_equal(conditions(TYPE_PYTORCH_JOB, "loop"), "Created Running=False Failed");
+}
+
+#define JOB(name, more, requests)                                                                  \
+	"{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'" name                          \
+	"'},'spec':{'template':{'metadata':{'annotations':{'muster.dev/sim-duration':'2s'}},"      \
+	"'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'x','resources':"       \
+	"{'requests':{" requests "}}}]}}" more "}}"
+
+static void a_job_completes_its_indexes(void **state)
+{
+	create(TYPE_JOB, JOB("idx", ",'completionMode':'Indexed','completions':3,'parallelism':2",
+			     "'cpu':'1'"));
+	auto_json *before = get(TYPE_JOB, "default", "idx");
+	int64_t active = 0;
+	json_int64(json_get(before, "status"), "active", &active);
+	assert_int_equal(active, 2);
+	pass(2 * S);
+	pass(2 * S);
+	auto_json *job = get(TYPE_JOB, "default", "idx");
+	assert_string_equal(json_value_str(json_path(job, "status", "completedIndexes", NULL)),
+			    "0-2");
+	assert_string_equal(conditions(TYPE_JOB, "idx"), "SuccessCriteriaMet Complete");
+	assert_int_equal(count(TYPE_POD), 3);
+}
+
+static void a_pod_that_fits_nowhere_waits_for_room(void **state)
+{
+	create(TYPE_JOB, JOB("big", ",'completions':3,'parallelism':3", "'nvidia.com/gpu':'8'"));
+	struct cluster_stats st;
+	cluster_stats(t.c, &st);
+	assert_int_equal(st.pods_pending, 1);
+	pass(2 * S);
+	cluster_stats(t.c, &st);
+	assert_int_equal(st.pods_pending, 0);
+	pass(2 * S);
+	assert_string_equal(conditions(TYPE_JOB, "big"), "SuccessCriteriaMet Complete");
+}
+
+static void deleting_a_job_takes_its_pods(void **state)
+{
+	char lines[4096];
+	create(TYPE_JOB, JOB("gone", ",'parallelism':2,'completions':2", "'cpu':'1'"));
+	delete (TYPE_JOB, "default", "gone");
+	assert_int_equal(count(TYPE_POD), 0);
+	assert_int_equal(runs(lines, sizeof(lines)), 2);
+	assert_non_null(strstr(lines, "Killed"));
+	struct cluster_stats st;
+	cluster_stats(t.c, &st);
+	assert_int_equal(st.pods + st.jobs, 0);
+}
+
+static void a_deleted_node_takes_its_pods_with_it(void **state)
+{
+	char lines[4096];
+	create(TYPE_PYTORCH_JOB,
+	       PYTORCH("lost", "", "OnFailure", "'muster.dev/sim-duration':'60s'"));
+	auto_json *pod = get(TYPE_POD, "default", "lost-master-0");
+	auto_free char *node = xstrdup(json_value_str(json_path(pod, "spec", "nodeName", NULL)));
+	delete (TYPE_NODE, "", node);
+	auto_json *again = get(TYPE_POD, "default", "lost-master-0");
+	/* made again, on the other node or waiting for it */
+	assert_string_not_equal(json_value_str(json_path(pod, "metadata", "uid", NULL)),
+				json_value_str(json_path(again, "metadata", "uid", NULL)));
+	const char *there = json_value_str(json_path(again, "spec", "nodeName", NULL));
+	assert_true(!there || strcmp(there, node) != 0);
+	assert_true(runs(lines, sizeof(lines)) >= 1);
+	assert_non_null(strstr(lines, "Killed"));
+}
+
+static void a_restart_goes_on_where_it_was(void **state)
+{
+	char lines[4096];
+	create(TYPE_PYTORCH_JOB, PYTORCH("keep", "", "Never", "'muster.dev/sim-duration':'5s'"));
+	create(TYPE_JOB, JOB("big", ",'completions':3,'parallelism':3", "'nvidia.com/gpu':'8'"));
+	uint64_t before = store_revision(cluster_backend(t.c)->truth);
+	restart();
+	settle();
+	assert_int_equal(store_revision(cluster_backend(t.c)->truth), before);
+	pass(6 * S);
+	restart();
+	pass(6 * S);
+	pass(6 * S);
+	assert_string_equal(conditions(TYPE_PYTORCH_JOB, "keep"),
+			    "Created Running=False Succeeded");
+	assert_string_equal(conditions(TYPE_JOB, "big"), "SuccessCriteriaMet Complete");
+	assert_int_equal(runs(lines, sizeof(lines)), 6);
+}
+
+#define JOB_SET(name, more)                                                                        \
+	"{'apiVersion':'jobset.x-k8s.io/v1alpha2','kind':'JobSet','metadata':{'name':'" name       \
+	"'},'spec':{" more "'replicatedJobs':[{'name':'w','replicas':2,'template':{'spec':"        \
+	"{'parallelism':2,'completions':2,'backoffLimit':0,'template':{'metadata':{'annotations':" \
+	"{'muster.dev/sim-duration':'3s'}}," POD_SPEC("c", "'cpu':'1'") "}}}}]}}"
+
+static void a_job_set_runs_its_jobs(void **state)
+{
+	create(TYPE_JOB_SET, JOB_SET("set", "'suspend':true,"));
+	assert_string_equal(conditions(TYPE_JOB_SET, "set"), "Suspended");
+	assert_int_equal(count(TYPE_JOB), 2);
+	assert_int_equal(count(TYPE_POD), 0);
+	set_suspend(TYPE_JOB_SET, "set", false);
+	assert_int_equal(count(TYPE_POD), 4);
+	assert_int_equal(count(TYPE_SERVICE), 1);
+	auto_json *job = get(TYPE_JOB, "default", "set-w-1");
+	const struct cJSON *labels = json_path(job, "metadata", "labels", NULL);
+	assert_string_equal(json_str(labels, "jobset.sigs.k8s.io/job-index"), "1");
+	assert_string_equal(json_str(labels, "jobset.sigs.k8s.io/global-replicas"), "2");
+	assert_int_equal(strlen(json_str(labels, "jobset.sigs.k8s.io/job-key")), 64);
+	auto_json *running = get(TYPE_JOB_SET, "default", "set");
+	int64_t ready = 0;
+	json_int64(json_at(json_path(running, "status", "replicatedJobsStatus", NULL), 0), "ready",
+		   &ready);
+	assert_int_equal(ready, 2);
+	pass(3 * S);
+	assert_string_equal(conditions(TYPE_JOB_SET, "set"), "Suspended=False Completed");
+	auto_json *over = get(TYPE_JOB_SET, "default", "set");
+	assert_string_equal(json_value_str(json_path(over, "status", "terminalState", NULL)),
+			    "Completed");
+	delete (TYPE_JOB_SET, "default", "set");
+	assert_int_equal(count(TYPE_JOB) + count(TYPE_POD) + count(TYPE_SERVICE), 0);
+	struct cluster_stats st;
+	cluster_stats(t.c, &st);
+	assert_int_equal(st.pods + st.jobs, 0);
+}
+
+static void a_job_set_restarts_after_a_failure(void **state)
+{
+	create(TYPE_JOB_SET, JOB_SET("again", "'failurePolicy':{'maxRestarts':1},"));
+	assert_int_equal(count(TYPE_POD), 4);
+	/* the first pod of the first job loses its node's grace: its object is removed as Failed */
+	auto_json *job = get(TYPE_JOB, "default", "again-w-0");
+	auto_free char *uid = xstrdup(json_value_str(json_path(job, "metadata", "uid", NULL)));
+	delete (TYPE_NODE, "", "solo");
+	pass(S);
+	auto_json *set = get(TYPE_JOB_SET, "default", "again");
+	int64_t restarts = 0;
+	json_int64(json_get(set, "status"), "restarts", &restarts);
+	assert_int_equal(restarts, 1);
+	auto_json *anew = get(TYPE_JOB, "default", "again-w-0");
+	assert_string_not_equal(json_value_str(json_path(anew, "metadata", "uid", NULL)), uid);
+	pass(4 * S);
+	assert_string_equal(conditions(TYPE_JOB_SET, "again"), "Completed");
+}
+
+#define RAY                                                                                        \
+	"{'apiVersion':'ray.io/v1','kind':'RayJob','metadata':{'name':'ray'},'spec':{"             \
+	"'entrypoint':'x','shutdownAfterJobFinishes':true,'rayClusterSpec':{'headGroupSpec':"      \
+	"{'rayStartParams':{},'template':{'metadata':{'annotations':{'muster.dev/sim-duration':"   \
+	"'4s'}}," POD_SPEC("ray-head",                                                             \
+			   "'cpu':'1'") "}},'workerGroupSpecs':[{'groupName':'g',"                 \
+					"'replicas':2,'rayStartParams':{},'template':{" POD_SPEC(  \
+					    "ray-worker", "'cpu':'1'") "}}]}}}"
+
+static const char *ray_status(const char *key)
+{
+	static char text[64];
+	auto_json *tree = get(TYPE_RAY_JOB, "default", "ray");
+	const char *s = json_value_str(json_path(tree, "status", key, NULL));
+	snprintf(text, sizeof(text), "%s", s ? s : "");
+	return text;
+}
+
+static void a_ray_job_runs_and_shuts_down(void **state)
+{
+	create(TYPE_RAY_JOB, RAY);
+	assert_string_equal(ray_status("jobDeploymentStatus"), "Running");
+	assert_int_equal(count(TYPE_POD), 3);
+	restart();
+	pass(3 * S);
+	assert_string_equal(ray_status("jobStatus"), "RUNNING");
+	pass(S);
+	assert_string_equal(ray_status("jobStatus"), "SUCCEEDED");
+	assert_string_equal(ray_status("jobDeploymentStatus"), "Complete");
+	assert_int_equal(count(TYPE_POD), 0);
+}
+
+static void a_ttl_removes_a_finished_job(void **state)
+{
+	create(TYPE_JOB, JOB("ttl", ",'ttlSecondsAfterFinished':5", "'cpu':'1'"));
+	pass(2 * S);
+	assert_true(revision_of(TYPE_JOB, "default", "ttl") > 0);
+	pass(5 * S);
+	assert_int_equal(revision_of(TYPE_JOB, "default", "ttl"), 0);
+	assert_int_equal(count(TYPE_POD), 0);
+}
+
+static void many_jobs_need_more_than_one_batch(void **state)
+{
+	create(TYPE_JOB, JOB("wide", ",'parallelism':300,'completions':300", ""));
+	struct cluster_stats st;
+	cluster_stats(t.c, &st);
+	assert_int_equal(st.pods, 300);
+	assert_int_equal(st.pods_pending, 0);
+	pass(2 * S);
+	assert_string_equal(conditions(TYPE_JOB, "wide"), "SuccessCriteriaMet Complete");
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    T(nodes_come_from_the_file_once),
+	    T(a_pytorch_job_runs_to_its_end),
+	    T(a_copy_is_born_suspended_then_released),
+	    T(a_failing_job_fails),
+	    T(on_failure_restarts_in_place_with_backoff),
+	    T(a_job_completes_its_indexes),
+	    T(a_pod_that_fits_nowhere_waits_for_room),
+	    T(deleting_a_job_takes_its_pods),
+	    T(a_deleted_node_takes_its_pods_with_it),
+	    T(a_restart_goes_on_where_it_was),
+	    T(a_job_set_runs_its_jobs),
+	    T(a_job_set_restarts_after_a_failure),
+	    T(a_ray_job_runs_and_shuts_down),
+	    T(a_ttl_removes_a_finished_job),
+	    T(many_jobs_need_more_than_one_batch),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,294 @@
+#include "member-sync/sim/training.h"
+#include "sim_test.h"
+
+struct world {
+	struct training_spec spec;
+	struct training_state state;
+	struct pod_view pods[16];
+	size_t n;
+	struct plan plan;
+	bool services, changed;
+	usec now;
+};
+
+static struct world w;
+
+static int setup(void **state)
+{
+	w = (struct world){.now = T0};
+	w.spec = (struct training_spec){
+	    .kind = TRAINING_PYTORCH,
+	    .types = {{"Master", 1, RESTART_ON_FAILURE}, {"Worker", 2, RESTART_ON_FAILURE}},
+	    .n_types = 2,
+	    .backoff_limit = -1,
+	    .active_deadline = -1,
+	    .ttl = -1,
+	};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	plan_done(&w.plan);
+	return 0;
+}
+
+static void decide(void)
+{
+	plan_done(&w.plan);
+	w.plan = (struct plan){0};
+	w.changed =
+	    training_decide(&w.spec, "train", w.pods, w.n, w.now, &w.state, &w.plan, &w.services);
+	w.now += S;
+}
+
+static void pod(int32_t set, int32_t index, enum pod_phase phase)
+{
+	for (size_t i = 0; i < w.n; i++)
+		if (w.pods[i].set == set && w.pods[i].index == index) {
+			w.pods[i].phase = phase;
+			return;
+		}
+	w.pods[w.n++] = (struct pod_view){.set = set, .index = index, .phase = phase};
+}
+
+/* "Created Running=False Succeeded": the list as it stands. */
+static const char *conditions(void)
+{
+	static char text[256];
+	text[0] = '\0';
+	for (size_t i = 0; i < w.state.conditions.n; i++) {
+		const struct condition *c = &w.state.conditions.items[i];
+		size_t n = strlen(text);
+		snprintf(text + n, sizeof(text) - n, "%s%s%s", i ? " " : "", c->type,
+			 c->status ? "" : "=False");
+	}
+	return text;
+}
+
+static void a_job_goes_created_running_succeeded(void **state)
+{
+	decide();
+	assert_true(w.changed && w.services);
+	assert_string_equal(conditions(), "Created");
+	assert_int_equal(w.plan.creates.len, 3);
+	assert_int_equal(w.state.started, T0);
+	pod(0, 0, POD_RUNNING);
+	pod(1, 0, POD_PENDING);
+	pod(1, 1, POD_RUNNING);
+	decide();
+	assert_string_equal(conditions(), "Created Running");
+	assert_string_equal(w.state.conditions.items[1].reason, "PyTorchJobRunning");
+	assert_string_equal(w.state.conditions.items[1].message, "PyTorchJob train is running.");
+	assert_int_equal(w.state.replicas[0].active, 1);
+	assert_int_equal(w.state.replicas[1].active, 1);
+	assert_int_equal(w.plan.creates.len, 0);
+	pod(0, 0, POD_SUCCEEDED);
+	decide();
+	assert_string_equal(conditions(), "Created Running=False Succeeded");
+	assert_string_equal(w.state.conditions.items[2].message,
+			    "PyTorchJob train is successfully completed.");
+	assert_int_equal(w.state.replicas[0].succeeded, 1);
+	assert_true(w.state.completed > w.state.started);
+	assert_true(training_finished(&w.state));
+	assert_int_equal(w.plan.deletes.len, 0); /* cleanPodPolicy None */
+	decide();
+	assert_false(w.changed);
+}
+
+static void a_job_born_suspended_waits_and_resumes(void **state)
+{
+	w.spec.suspend = true;
+	decide();
+	assert_string_equal(conditions(), "Created Suspended");
+	assert_int_equal(w.plan.creates.len, 0);
+	assert_int_equal(w.state.started, 0);
+	assert_false(w.services);
+	decide();
+	assert_false(w.changed);
+	w.spec.suspend = false;
+	decide();
+	assert_string_equal(conditions(), "Created Suspended=False");
+	assert_string_equal(w.state.conditions.items[1].reason, "PyTorchJobResumed");
+	assert_int_equal(w.plan.creates.len, 3);
+	pod(0, 0, POD_RUNNING);
+	decide();
+	assert_string_equal(conditions(), "Created Suspended=False Running");
+}
+
+static void suspending_a_running_job_takes_its_pods(void **state)
+{
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_RUNNING);
+	decide();
+	w.spec.suspend = true;
+	decide();
+	assert_string_equal(conditions(), "Created Running=False Suspended");
+	assert_int_equal(w.plan.deletes.len, 3);
+	assert_int_equal(w.state.replicas[1].active, 0);
+	assert_int_equal(w.state.started, 0);
+}
+
+static void a_failed_pod_is_tried_again(void **state)
+{
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_FAILED);
+	decide();
+	assert_string_equal(conditions(), "Created Restarting");
+	assert_int_equal(w.plan.deletes.len, 1);
+	assert_int_equal(w.plan.deletes.items[0], 2);
+	w.n = 2; /* it is gone */
+	decide();
+	assert_int_equal(w.plan.creates.len, 1);
+	assert_int_equal(w.plan.creates.items[0].set, 1);
+	assert_int_equal(w.plan.creates.items[0].index, 1);
+	assert_string_equal(conditions(), "Created Running");
+}
+
+static void never_restart_fails_the_job(void **state)
+{
+	w.spec.types[1].restart = RESTART_NEVER;
+	w.spec.clean = CLEAN_RUNNING;
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_FAILED);
+	decide();
+	assert_string_equal(conditions(), "Created Running=False Failed");
+	assert_string_equal(w.state.conditions.items[2].message,
+			    "PyTorchJob train is failed because 1 Worker replica(s) failed.");
+	assert_int_equal(w.plan.deletes.len, 2); /* the running ones */
+}
+
+static void exit_codes_below_128_are_permanent(void **state)
+{
+	w.spec.types[0].restart = RESTART_EXIT_CODE;
+	decide();
+	pod(0, 0, POD_FAILED);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_RUNNING);
+	w.pods[0].exit_code = 137;
+	decide();
+	assert_string_equal(conditions(), "Created Restarting");
+	assert_int_equal(w.plan.deletes.len, 1);
+	w.pods[0].exit_code = 1;
+	decide();
+	assert_true(conditions_true(&w.state.conditions, "Failed"));
+}
+
+static void the_backoff_limit_counts_restarts_in_place(void **state)
+{
+	w.spec.backoff_limit = 2;
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_RUNNING);
+	w.pods[2].restarts = 1;
+	decide();
+	assert_false(training_finished(&w.state));
+	w.pods[1].restarts = 1;
+	decide();
+	assert_true(conditions_true(&w.state.conditions, "Failed"));
+	assert_int_equal(w.plan.deletes.len, 3);
+}
+
+static void a_deadline_ends_the_job(void **state)
+{
+	w.spec.active_deadline = 60;
+	decide();
+	assert_int_equal(w.plan.again, T0 + 60 * S);
+	pod(0, 0, POD_RUNNING);
+	w.now = T0 + 60 * S;
+	decide();
+	assert_true(conditions_true(&w.state.conditions, "Failed"));
+}
+
+static void clean_all_takes_every_pod(void **state)
+{
+	w.spec.clean = CLEAN_ALL;
+	decide();
+	pod(0, 0, POD_SUCCEEDED);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_SUCCEEDED);
+	decide();
+	assert_int_equal(w.plan.deletes.len, 3);
+}
+
+static void without_a_master_all_workers_decide(void **state)
+{
+	w.spec.types[0] = (struct training_replica){"Worker", 2, RESTART_ON_FAILURE};
+	w.spec.n_types = 1;
+	decide();
+	pod(0, 0, POD_SUCCEEDED);
+	pod(0, 1, POD_RUNNING);
+	decide();
+	assert_string_equal(conditions(), "Created Running");
+	pod(0, 1, POD_SUCCEEDED);
+	decide();
+	assert_true(conditions_true(&w.state.conditions, "Succeeded"));
+}
+
+static void a_tf_job_ends_with_worker_zero(void **state)
+{
+	w.spec.kind = TRAINING_TENSORFLOW;
+	w.spec.types[0] = (struct training_replica){"PS", 1, RESTART_NEVER};
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_RUNNING);
+	decide();
+	assert_string_equal(w.state.conditions.items[1].reason, "TFJobRunning");
+	pod(1, 0, POD_SUCCEEDED);
+	decide();
+	assert_true(conditions_true(&w.state.conditions, "Succeeded"));
+}
+
+static void an_mpi_job_follows_its_launcher(void **state)
+{
+	w.spec.kind = TRAINING_MPI;
+	w.spec.types[0] = (struct training_replica){"Launcher", 1, RESTART_NEVER};
+	decide();
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_RUNNING);
+	pod(0, 0, POD_PENDING);
+	decide();
+	assert_string_equal(conditions(), "Created");
+	pod(0, 0, POD_RUNNING);
+	decide();
+	assert_string_equal(conditions(), "Created Running");
+	pod(0, 0, POD_SUCCEEDED);
+	decide();
+	assert_true(conditions_true(&w.state.conditions, "Succeeded"));
+}
+
+static void nothing_follows_failed(void **state)
+{
+	never_restart_fails_the_job(state);
+	assert_false(conditions_set_last(&w.state.conditions, "Running", true, "x", "y", w.now));
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    T(a_job_goes_created_running_succeeded),
+	    T(a_job_born_suspended_waits_and_resumes),
+	    T(suspending_a_running_job_takes_its_pods),
+	    T(a_failed_pod_is_tried_again),
+	    T(never_restart_fails_the_job),
+	    T(exit_codes_below_128_are_permanent),
+	    T(the_backoff_limit_counts_restarts_in_place),
+	    T(a_deadline_ends_the_job),
+	    T(clean_all_takes_every_pod),
+	    T(without_a_master_all_workers_decide),
+	    T(a_tf_job_ends_with_worker_zero),
+	    T(an_mpi_job_follows_its_launcher),
+	    T(nothing_follows_failed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
