@@ -349,22 +349,36 @@ static void wake_owners(struct garbage *g, const struct registry_change *c)
 	}
 }
 
+/* Items that are finished leave together: one pass, however many there were. */
+static void drop_finished(struct registry_batch *b)
+{
+	struct garbage *g = &b->reg->garbage;
+	size_t kept = 0;
+	if (!b->garbage.finished.len)
+		return;
+	vec_foreach (&b->garbage.finished, f) {
+		struct garbage_item *it = find_item(g, f);
+		if (it)
+			it->gone = true;
+	}
+	vec_foreach (&g->items, it) {
+		if (it->gone)
+			item_done(it);
+		else
+			g->items.items[kept++] = *it;
+	}
+	g->items.len = kept;
+}
+
 void garbage_committed(struct registry_batch *b)
 {
 	struct garbage *g = &b->reg->garbage;
 	struct garbage_item *it;
+	bool waits = false;
 	vec_foreach (&b->garbage.waiting, w)
 		if ((it = find_item(g, w)))
 			it->waiting = true;
-	vec_foreach (&b->garbage.finished, f) {
-		it = find_item(g, f);
-		if (!it)
-			continue;
-		item_done(it);
-		size_t at = (size_t)(it - g->items.items);
-		memmove(it, it + 1, (g->items.len - at - 1) * sizeof(*it));
-		g->items.len--;
-	}
+	drop_finished(b);
 	vec_foreach (&b->garbage.added, a) {
 		it = find_item(g, a);
 		if (it) {
@@ -375,7 +389,9 @@ void garbage_committed(struct registry_batch *b)
 		}
 	}
 	vec_clear(&b->garbage.added); /* moved */
-	if (!g->items.len)
+	vec_foreach (&g->items, i)
+		waits |= i->waiting;
+	if (!waits)
 		return;
 	vec_foreach (&b->changes, c)
 		if (c->op == STORE_DELETE && (c->object.flags & OBJECT_HAS_OWNERS))
