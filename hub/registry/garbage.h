@@ -30,6 +30,7 @@ struct garbage_item {
 	uint8_t uid[STORE_UID_LEN];
 	enum garbage_mode mode;
 	bool waiting;	 /* foreground: until a dependent goes */
+	bool gone;	 /* finished, about to leave the list */
 	uint16_t type;	 /* of the owner that waits; 0 when it is gone already */
 	char *ns, *name; /* owned */
 };
