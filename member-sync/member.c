@@ -181,6 +181,14 @@ static void take_call(struct member *m, struct order *take_order, struct proxy_r
 		member_call_refuse(take_order, take_proxy, &why, &call_ops, m);
 		return;
 	}
+	if (take_order && take_order->build) {
+		int (*build)(struct order * o, struct err * reterr) = take_order->build;
+		take_order->build = NULL;
+		if (build(take_order, &why) < 0) {
+			member_call_refuse(take_order, NULL, &why, &call_ops, m);
+			return;
+		}
+	}
 	struct member_call *c = member_call_create(take_order, take_proxy, &call_ops, m);
 	if (m->standing == STANDING_WELL) {
 		send_call(m, c);

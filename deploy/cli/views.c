@@ -137,6 +137,53 @@ static void job_row(struct sheet *s, const struct cJSON *j, bool wide)
 		sheet_cell(s, json_str(j, "message"));
 }
 
+/* Finished jobs are no longer in the core's memory; their bindings tell the end of the story. */
+static void finished_row(struct sheet *s, const struct cJSON *binding, bool wide)
+{
+	const struct cJSON *resource = json_path(binding, "spec", "resource", NULL);
+	const struct cJSON *status =
+	    json_first(json_path(binding, "status", "aggregatedStatus", NULL));
+	const char *health = json_str(status, "health");
+	int64_t pods = 0;
+
+	json_foreach (json_path(binding, "spec", "components", NULL), component)
+		pods += number(component, "replicas");
+	pods += number(json_get(binding, "spec"), "replicas");
+	sheet_cell(s, json_str(resource, "namespace"));
+	sheet_cell(s, json_str(resource, "name"));
+	sheet_cell(s, json_str(resource, "kind"));
+	sheet_cell(s, NULL);
+	sheet_cellf(s, "%" PRId64,
+		    number(json_path(binding, "spec", "schedulePriority", NULL), "priority"));
+	sheet_cellf(s, "0/%" PRId64, pods);
+	sheet_cell(s, health && strcmp(health, "Unhealthy") == 0 ? "Failed" : "Succeeded");
+	sheet_cell(s, json_str(status, "clusterName"));
+	for (int i = 0; i < 3 + wide; i++)
+		sheet_cell(s, NULL);
+}
+
+static int finished_rows(const struct command_line *line, struct client *c, struct sheet *s,
+			 struct err *reterr)
+{
+	auto_buf path = BUF_INIT;
+	auto_json *tree = NULL;
+
+	buf_add_str(&path, "/apis/work.karmada.io/v1alpha2");
+	if (!line->all_namespaces)
+		buf_addf(&path, "/namespaces/%s", command_namespace(line, c));
+	buf_add_str(&path, "/resourcebindings?limit=1000");
+	int r = client_get(c, path.ptr, &tree, reterr);
+	if (r < 0)
+		return r;
+	json_foreach (json_get(tree, "items"), b) {
+		const char *step =
+		    json_str(json_path(b, "metadata", "annotations", NULL), "muster.dev/dispatch");
+		if (step && strcmp(step, "Finished") == 0)
+			finished_row(s, b, line->output == OUTPUT_WIDE);
+	}
+	return 0;
+}
+
 static int render_jobs(const struct command_line *line, struct client *c, struct buf *out,
 		       struct err *reterr)
 {
@@ -150,9 +197,10 @@ static int render_jobs(const struct command_line *line, struct client *c, struct
 	json_foreach (json_get(tree, "items"), j)
 		if (in_namespace(line, c, j))
 			job_row(s, j, wide);
+	r = finished_rows(line, c, s, reterr);
 	sheet_print(s, !line->no_headers, out);
 	sheet_destroy(s);
-	return 0;
+	return r;
 }
 
 static int render_queue(const struct command_line *line, struct client *c, struct buf *out,
@@ -252,7 +300,7 @@ static int run_quota(const struct command_line *line)
 
 const struct verb verb_clusters = {"clusters", "", "members, their health and what is free",
 				   run_clusters};
-const struct verb verb_jobs = {"jobs", "", "live jobs: where they run or why they wait", run_jobs};
+const struct verb verb_jobs = {"jobs", "", "jobs: where they run, or why they wait", run_jobs};
 const struct verb verb_queue = {"queue", "", "queues: pending units, head, oldest wait", run_queue};
 const struct verb verb_quota = {"quota", "[NODE]", "the quota tree: min, max, used, borrowed",
 				run_quota};

@@ -35,9 +35,11 @@ void call_query(struct call *c)
 	struct backend *b = c->listener->backend;
 	struct query *q = arena_new(c->mem, struct query);
 	struct command *cmd = command_create(COMMAND_QUERY, NULL, SPAN(""), SPAN(""));
-	struct span tail =
-	    span_make(c->info.resource.ptr,
-		      (size_t)(c->info.path.ptr + c->info.path.len - c->info.resource.ptr));
+	/* /apis/GROUP/VERSION/...: a namespace in the path is the core's to read. */
+	size_t skip = strlen("/apis/") + c->info.group.len + 1 + c->info.version.len + 1;
+	struct span tail = c->info.path.len > skip
+				   ? span_make(c->info.path.ptr + skip, c->info.path.len - skip)
+				   : SPAN("");
 	struct buf text = BUF_INIT;
 	struct err e = ERR_INIT;
 	request_encode_path(tail, &text);

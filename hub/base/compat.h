@@ -52,7 +52,8 @@ static inline void *xrealloc(void *old, size_t size)
 static inline char *xstrndup(const char *s, size_t len)
 {
 	char *p = xcalloc(1, len + 1);
-	memcpy(p, s, len);
+	if (len)
+		memcpy(p, s, len);
 	return p;
 }
 

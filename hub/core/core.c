@@ -422,6 +422,7 @@ static void memory_close(struct core *c)
 		}
 		job_destroy(c, j);
 	}
+	c->waiting = waiting_destroy(c->waiting); /* it refers to asks without holding them */
 	vec_foreach (&c->asks, w) {
 		placer_ask_unref(c->placer, w->parked);
 		vec_done(&w->heap);
@@ -430,7 +431,6 @@ static void memory_close(struct core *c)
 	vec_done(&c->ready_asks);
 	c->quota.queues = elastic_queue_destroy(c->quota.queues);
 	c->quota.tree = elastic_tree_destroy(c->quota.tree);
-	c->waiting = waiting_destroy(c->waiting);
 	c->ledger = ledger_destroy(c->ledger);
 	vec_foreach (&c->members, p)
 		if (*p)

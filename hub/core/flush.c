@@ -145,8 +145,9 @@ bool flush_jobs(struct core *c)
 		j->flushed = true;
 		vec_push(&c->flushed, j);
 	}
-	memmove(c->dirty.items, c->dirty.items + done,
-		(c->dirty.len - done) * sizeof(*c->dirty.items));
+	if (done)
+		memmove(c->dirty.items, c->dirty.items + done,
+			(c->dirty.len - done) * sizeof(*c->dirty.items));
 	c->dirty.len -= done;
 	return c->dirty.len > 0;
 }

@@ -94,6 +94,9 @@ static void accept(struct core *c, struct job *j)
 {
 	auto_buf status = BUF_INIT;
 
+	/* Its place in the queue: creationTimestamp has whole seconds only. */
+	c->last_attempt = num_max(c->now, c->last_attempt + 1);
+	j->first_attempt = c->last_attempt;
 	job_accepted_status(j->kind, j->name, c->now, &status);
 	if (status.len) {
 		free(j->status);
@@ -307,8 +310,9 @@ bool observe_run(struct core *c)
 		free(o->ns);
 		free(o->name);
 	}
-	memmove(c->observed.items, c->observed.items + done,
-		(c->observed.len - done) * sizeof(*c->observed.items));
+	if (done)
+		memmove(c->observed.items, c->observed.items + done,
+			(c->observed.len - done) * sizeof(*c->observed.items));
 	c->observed.len -= done;
 	return c->observed.len > 0;
 }

@@ -279,6 +279,7 @@ struct core {
 	bool cursors_dirty, pump_wanted;
 	unsigned pump_budget;
 	usec retention_next;
+	usec last_attempt; /* first attempts of new jobs are unique */
 	struct core_counters counters;
 	struct fact *facts_head; /* taken, waiting for room in a batch */
 	bool restoring;

@@ -169,6 +169,7 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	j->phase = COPY_CREATED;
 	j->replacements++;
 	j->live_pods = 0;
+	j->copy_revision = 0;
 	free(j->top_reason);
 	j->top_reason = NULL;
 	free(j->dispatch_message);

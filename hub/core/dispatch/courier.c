@@ -149,6 +149,10 @@ static void seen(struct core *c, struct job *j, const struct copy_info *copy)
 {
 	enum copy_phase was = j->phase;
 
+	/* An answer may be older than what the stream has told since: never go back. */
+	if (copy->revision < j->copy_revision)
+		return;
+	j->copy_revision = copy->revision;
 	if (j->dispatch.step != DISPATCH_STARTED || copy->suspended || j->finished)
 		return;
 	schedule_status(c, j, copy);

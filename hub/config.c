@@ -1,0 +1,293 @@
+#include "config.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/num.h"
+#include "base/yaml.h"
+#include "kube/quantity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#define CONFIG_MAX_BYTES ((size_t)1 << 20)
+
+enum setting_type {
+	SETTING_TEXT,
+	SETTING_BOOL,
+	SETTING_DURATION,
+	SETTING_BYTES,
+	SETTING_INT,
+	SETTING_LEVEL,
+	SETTING_TEXTS
+};
+
+struct setting {
+	const char *section, *key; /* section "" for the top level */
+	enum setting_type type;
+	size_t offset;
+	bool reloadable;
+};
+
+static const struct setting settings[] = {
+    {"", "dataDir", SETTING_TEXT, offsetof(struct config, data_dir), false},
+    {"", "listen", SETTING_TEXT, offsetof(struct config, listen), false},
+    {"", "kubeconfigOut", SETTING_TEXT, offsetof(struct config, kubeconfig_out), false},
+    {"", "requirePolicy", SETTING_BOOL, offsetof(struct config, require_policy), false},
+    {"tls", "names", SETTING_TEXTS, offsetof(struct config, names), false},
+    {"members", "keepFinished", SETTING_DURATION, offsetof(struct config, keep_finished), true},
+    {"members", "probeInterval", SETTING_DURATION, offsetof(struct config, probe_interval), false},
+    {"store", "mapSize", SETTING_BYTES, offsetof(struct config, map_bytes), false},
+    {"store", "logMaxBytes", SETTING_BYTES, offsetof(struct config, log_max_bytes), false},
+    {"store", "logMaxAge", SETTING_DURATION, offsetof(struct config, log_max_age), false},
+    {"api", "workers", SETTING_INT, offsetof(struct config, workers), false},
+    {"log", "level", SETTING_LEVEL, offsetof(struct config, log_level), true},
+};
+
+static const char *const level_names[] = {"debug", "info", "warn", "error"};
+
+void config_init(struct config *c)
+{
+	*c = (struct config){
+	    .data_dir = xstrdup("/var/lib/muster"),
+	    .listen = xstrdup("127.0.0.1:6443"),
+	    .keep_finished = 24 * 3600 * USEC_PER_SEC,
+	    .log_level = LOG_INFO,
+	};
+}
+
+static void free_texts(char **texts)
+{
+	for (char **t = texts; t && *t; t++)
+		free(*t);
+	free(texts);
+}
+
+void config_done(struct config *c)
+{
+	free(c->data_dir);
+	free(c->listen);
+	free(c->kubeconfig_out);
+	free_texts(c->names);
+	*c = (struct config){0};
+}
+
+int config_duration(const char *text, usec *ret)
+{
+	static const struct {
+		char unit;
+		int64_t seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+	struct span digits = span_of(text);
+	int64_t scale = 1, value;
+
+	for (size_t i = 0; digits.len && i < ARRAY_LEN(units); i++) {
+		if (digits.ptr[digits.len - 1] == units[i].unit) {
+			scale = units[i].seconds;
+			digits.len--;
+			break;
+		}
+	}
+	if (num_parse_i64(digits, 0, 100 * 365 * 86400LL, &value) < 0)
+		return -EINVAL;
+	*ret = num_mul_sat(num_mul_sat(value, scale), USEC_PER_SEC);
+	return 0;
+}
+
+static int take_texts(const struct cJSON *v, char ***out)
+{
+	size_t n = 0;
+	char **texts;
+
+	if (!json_is(v, JSON_ARRAY))
+		return -EINVAL;
+	texts = xcalloc(json_len(v) + 1, sizeof(*texts));
+	json_foreach (v, item) {
+		if (!json_value_str(item)) {
+			free_texts(texts);
+			return -EINVAL;
+		}
+		texts[n++] = xstrdup(json_value_str(item));
+	}
+	free_texts(*out);
+	*out = texts;
+	return 0;
+}
+
+static int take_level(const char *text, enum log_level *out)
+{
+	for (size_t i = 0; text && i < ARRAY_LEN(level_names); i++) {
+		if (strcmp(text, level_names[i]) == 0) {
+			*out = (enum log_level)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int take_value(struct config *c, const struct setting *s, const struct cJSON *v)
+{
+	void *at = (char *)c + s->offset;
+	const char *text = json_value_str(v);
+	int64_t n;
+
+	switch (s->type) {
+	case SETTING_TEXT:
+		if (!text || !text[0])
+			return -EINVAL;
+		free(*(char **)at);
+		*(char **)at = xstrdup(text);
+		return 0;
+	case SETTING_BOOL:
+		if (!json_is(v, JSON_BOOL))
+			return -EINVAL;
+		*(bool *)at = json_value_bool(v, false);
+		return 0;
+	case SETTING_DURATION:
+		return text ? config_duration(text, at) : -EINVAL;
+	case SETTING_BYTES:
+		if (quantity_from_node(v, QUANTITY_WHOLE, &n) < 0)
+			return -EINVAL;
+		*(uint64_t *)at = (uint64_t)n;
+		return 0;
+	case SETTING_INT:
+		if (json_value_int64(v, &n) < 0 || n < 1 || n > 64)
+			return -EINVAL;
+		*(int *)at = (int)n;
+		return 0;
+	case SETTING_LEVEL:
+		return take_level(text, at);
+	case SETTING_TEXTS:
+		return take_texts(v, at);
+	default:
+		return -EINVAL;
+	}
+}
+
+static const struct setting *find(const char *section, const char *key)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		if (strcmp(settings[i].section, section) == 0 && strcmp(settings[i].key, key) == 0)
+			return &settings[i];
+	return NULL;
+}
+
+static bool is_section(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		if (settings[i].section[0] && strcmp(settings[i].section, name) == 0)
+			return true;
+	return false;
+}
+
+static int read_section(struct config *c, const struct cJSON *object, const char *section,
+			struct err *reterr)
+{
+	char path[128];
+
+	json_foreach (object, m) {
+		const struct setting *s = find(section, json_key(m));
+		(void)snprintf(path, sizeof(path), "%s%s%s", section, section[0] ? "." : "",
+			       json_key(m));
+		if (!section[0] && is_section(json_key(m))) {
+			if (!json_is(m, JSON_OBJECT))
+				return err_set_field(reterr, ERR_INVALID, path,
+						     "%s: must be a mapping", path);
+			int r = read_section(c, m, json_key(m), reterr);
+			if (r < 0)
+				return r;
+			continue;
+		}
+		if (!s)
+			return err_set_field(reterr, ERR_INVALID, path, "%s: unknown setting",
+					     path);
+		if (take_value(c, s, m) < 0) {
+			auto_buf value = BUF_INIT;
+			json_print(m, &value);
+			return err_set_field(reterr, ERR_INVALID, path,
+					     "%s: %s is not a valid value", path, value.ptr);
+		}
+	}
+	return 0;
+}
+
+static int slurp(const char *path, struct buf *out, struct err *reterr)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return err_set(reterr, ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
+	do {
+		char *at = buf_reserve(out, 4096);
+		n = at ? read(fd, at, 4096) : -1;
+		if (n > 0)
+			buf_advance(out, (size_t)n);
+	} while (n > 0);
+	close(fd);
+	if (n < 0)
+		return err_set(reterr, ERR_INVALID, "%s: cannot be read, or over %zu bytes", path,
+			       CONFIG_MAX_BYTES);
+	return 0;
+}
+
+int config_read(struct config *c, const char *path, struct err *reterr)
+{
+	struct buf text = BUF_MAX(CONFIG_MAX_BYTES);
+	auto_json *tree = NULL;
+
+	int r = slurp(path, &text, reterr);
+	if (r == 0)
+		r = yaml_parse(buf_span(&text), &tree, reterr);
+	buf_done(&text);
+	if (r < 0)
+		return err_wrap(reterr, "config");
+	if (!json_is(tree, JSON_OBJECT))
+		return err_set(reterr, ERR_INVALID, "%s: the configuration must be a mapping",
+			       path);
+	return read_section(c, tree, "", reterr);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return (!a && !b) || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_texts(char *const *a, char *const *b)
+{
+	for (; a && b && *a && *b; a++, b++)
+		if (strcmp(*a, *b) != 0)
+			return false;
+	return (!a || !*a) && (!b || !*b);
+}
+
+static bool same(const struct setting *s, const struct config *a, const struct config *b)
+{
+	const void *x = (const char *)a + s->offset, *y = (const char *)b + s->offset;
+
+	switch (s->type) {
+	case SETTING_TEXT:
+		return same_text(*(char *const *)x, *(char *const *)y);
+	case SETTING_BOOL:
+		return *(const bool *)x == *(const bool *)y;
+	case SETTING_DURATION:
+	case SETTING_BYTES:
+		return memcmp(x, y, sizeof(int64_t)) == 0;
+	case SETTING_INT:
+		return *(const int *)x == *(const int *)y;
+	case SETTING_LEVEL:
+		return *(const enum log_level *)x == *(const enum log_level *)y;
+	case SETTING_TEXTS:
+	default:
+		return same_texts(*(char **const *)x, *(char **const *)y);
+	}
+}
+
+const char *config_fixed_difference(const struct config *a, const struct config *b)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		if (!settings[i].reloadable && !same(&settings[i], a, b))
+			return settings[i].key;
+	return NULL;
+}

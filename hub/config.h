@@ -1,0 +1,39 @@
+#ifndef HUB_CONFIG_H
+#define HUB_CONFIG_H
+/*
+ * musterd's configuration: one YAML file with a schema, flags over it. Unknown keys are errors.
+ *
+ * Flags win over the file, the file over defaults. SIGHUP reads the file again and takes
+ * log.level and members.keepFinished from it; a change of anything else is refused aloud.
+ * Belongs to the main thread.
+ */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include <stdint.h>
+
+struct config {
+	char *data_dir;		/* /var/lib/muster */
+	char *listen;		/* 127.0.0.1:6443 */
+	char *kubeconfig_out;	/* NULL: none */
+	char **names;		/* tls.names: more names of this server; NULL-terminated or NULL */
+	bool require_policy;	/* requirePolicy */
+	usec keep_finished;	/* members.keepFinished */
+	usec probe_interval;	/* members.probeInterval */
+	uint64_t map_bytes;	/* store.mapSize; 0: the store's default */
+	uint64_t log_max_bytes; /* store.logMaxBytes; 0: default */
+	usec log_max_age;	/* store.logMaxAge; 0: default */
+	int workers;		/* api.workers; 0: default */
+	enum log_level log_level;
+};
+
+void config_init(struct config *c);
+void config_done(struct config *c);
+/* Reads a file over what is in *c. ERR_INVALID with the path of the field, ERR_NOT_FOUND. */
+int config_read(struct config *c, const char *path, struct err *reterr) MUST_CHECK;
+/* "30s", "5m", "24h", "7d", or plain seconds. -EINVAL. */
+int config_duration(const char *text, usec *ret) MUST_CHECK;
+/* The first setting other than the reloadable ones in which a and b differ, or NULL. */
+const char *config_fixed_difference(const struct config *a, const struct config *b);
+
+#endif
