@@ -137,7 +137,8 @@ void cluster_view_node_remove(struct fleet *f, uint32_t cluster, uint32_t node);
 struct span cluster_view_node_name(const struct fleet *f, uint32_t cluster, uint32_t node);
 
 /* A pod that is bound and not terminal takes its share of the node; when it ends it gives it
- * back. Never fails: a node may be charged beyond what it has, and then has nothing free. */
+ * back. Never fails: a node may be charged beyond what it has, and then has nothing free. A release
+ * where nothing is charged does nothing. */
 void cluster_view_pod_charge(struct fleet *f, uint32_t cluster, uint32_t node,
 			     const struct pod_usage *usage);
 void cluster_view_pod_release(struct fleet *f, uint32_t cluster, uint32_t node,

@@ -244,6 +244,10 @@ void cluster_view_pod_charge(struct fleet *f, uint32_t cluster, uint32_t node,
 void cluster_view_pod_release(struct fleet *f, uint32_t cluster, uint32_t node,
 			      const struct pod_usage *usage)
 {
+	const struct cluster *k = &f->clusters[cluster];
+
+	if (k->spots[node].charges == (k->nodes[node].known ? 1u : 0u))
+		return;
 	charge(f, cluster, node, usage, -1);
 	cluster_nodes_release_slot(f, cluster, node);
 }

@@ -47,6 +47,7 @@ struct fleet *fleet_destroy(struct fleet *f)
 	node_class_done(f);
 	node_state_done(f);
 	free(f->vector);
+	arena_done(&f->tmp);
 	free(f->clusters);
 	free(f->hot);
 	free(f->holes);
@@ -229,13 +230,25 @@ static void add_need(struct shape *s, const struct shape_part *p)
 	}
 }
 
+/* Resources that so many sets can ask for. */
+#define SHAPE_NEED_MAX(sets)                                                                       \
+	((sets) * (POD_SET_MAX_REQUESTS + 1) < RESOURCE_MAX ? (sets) * (POD_SET_MAX_REQUESTS + 1)  \
+							    : RESOURCE_MAX)
+
+/* What fill_shape() needs in the arena. */
+static size_t shape_size(size_t n_sets)
+{
+	return n_sets * (sizeof(struct shape_part) + sizeof(uint32_t)) +
+	       SHAPE_NEED_MAX(n_sets) * sizeof(struct amount) + 3 * 16;
+}
+
 static void fill_shape(struct fleet *f, struct shape *s)
 {
 	const struct job_shape *spec = &s->spec;
 
 	s->parts = arena_array(&s->arena, struct shape_part, spec->n_sets);
 	s->part_of_set = arena_array(&s->arena, uint32_t, spec->n_sets);
-	s->need = arena_array(&s->arena, struct amount, RESOURCE_MAX);
+	s->need = arena_array(&s->arena, struct amount, SHAPE_NEED_MAX(spec->n_sets));
 	s->exclusive = spec->exclusive_topology.len > 0;
 	for (size_t i = 0; i < spec->n_sets; i++)
 		if (spec->sets[i].count > 0)
@@ -263,20 +276,19 @@ int fleet_shape_ref(struct fleet *f, const struct job_shape *shape, struct shape
 	if (r < 0)
 		return r;
 	fleet_widen(f);
-	struct shape *s = xcalloc(1, sizeof(*s));
-	s->spec = job_shape_canonical(&s->arena, shape);
-	job_shape_key(&s->spec, &key);
-	struct shape *same = buf_ok(&key) ? map_get(&f->shapes, buf_span(&key)) : NULL;
-	if (same || !buf_ok(&key)) {
-		arena_done(&s->arena);
-		free(s);
-	}
+	arena_reset(&f->tmp);
+	struct job_shape canonical = job_shape_canonical(&f->tmp, shape);
+	job_shape_key(&canonical, &key);
 	if (!buf_ok(&key))
 		return err_set(reterr, ERR_TOO_LARGE, "pod sets are too large to compare");
-	if (same) {
-		*ret = shape_dup_ref(same);
+	struct shape *s = map_get(&f->shapes, buf_span(&key));
+	if (s) {
+		*ret = shape_dup_ref(s);
 		return 0;
 	}
+	s = xcalloc(1, sizeof(*s));
+	arena_reserve(&s->arena, arena_used(&f->tmp) + shape_size(shape->n_sets) + key.len + 16);
+	s->spec = job_shape_canonical(&s->arena, &canonical);
 	s->refs = 1;
 	s->key = arena_span(&s->arena, buf_span(&key));
 	s->id = f->free_shape_ids.len ? f->free_shape_ids.items[--f->free_shape_ids.len]

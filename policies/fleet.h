@@ -200,7 +200,8 @@ struct fleet {
 	uint32_t n_states, cap_states, free_state;
 	uint32_t *state_slots, n_state_slots, n_live_states;
 	uint32_t cached_head, cached_tail, n_cached;
-	int64_t *vector; /* one vector of scratch */
+	int64_t *vector;  /* one vector of scratch */
+	struct arena tmp; /* what is measured before it is kept */
 
 	struct row *lanes[LANES_MAX];
 	uint32_t n_lanes, cap_lanes; /* highest lane in use + 1; a multiple of 32 */

@@ -257,6 +257,10 @@ int placer_ask_ref(struct placer *p, struct shape *shape, const struct placement
 	a->refs = 1;
 	a->id = p->free_ids.len ? p->free_ids.items[--p->free_ids.len] : p->n_ids++;
 	a->shape = shape_dup_ref(shape);
+	arena_reset(&p->f->tmp);
+	placement_spec_dup(&p->f->tmp, placement);
+	arena_reserve(&a->arena, arena_used(&p->f->tmp) + kind->api_version.len + kind->kind.len +
+				     key.len + 3 * 16);
 	a->placement = placement_spec_dup(&a->arena, placement);
 	a->kind = (struct api_kind){arena_span(&a->arena, kind->api_version),
 				    arena_span(&a->arena, kind->kind)};

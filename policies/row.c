@@ -49,7 +49,13 @@ struct row *row_ref(struct fleet *f, const struct pod_set *set)
 	r = xcalloc(1, sizeof(*r));
 	r->refs = 1;
 	r->lane = LANE_NONE;
-	r->pods = pod_set_canonical(&r->arena, set);
+	struct pod_set nameless = *set;
+	nameless.name = SPAN_NONE;
+	struct arena measure = ARENA_INIT;
+	pod_set_canonical(&measure, &nameless);
+	arena_reserve(&r->arena, arena_used(&measure) + key.len + 16);
+	arena_done(&measure);
+	r->pods = pod_set_canonical(&r->arena, &nameless);
 	r->key = arena_span(&r->arena, buf_span(&key));
 	for (size_t i = 0; i < r->pods.n_requests; i++) {
 		struct request q = r->pods.requests[i];

@@ -24,6 +24,15 @@ void arena_reserve(struct arena *a, size_t size)
 		a->head = block_create(size, NULL);
 }
 
+size_t arena_used(const struct arena *a)
+{
+	size_t used = 0;
+
+	for (const struct arena_block *b = a->head; b; b = b->next)
+		used += b->used;
+	return used;
+}
+
 size_t arena_size(const struct arena *a)
 {
 	size_t total = 0;

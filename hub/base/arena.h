@@ -25,6 +25,7 @@ struct span arena_span(struct arena *a, struct span s); /* copy; absent stays ab
  * small things that wait in great numbers. Else does nothing. */
 void arena_reserve(struct arena *a, size_t size);
 size_t arena_size(const struct arena *a); /* bytes of its blocks */
+size_t arena_used(const struct arena *a); /* bytes handed out: what a copy would have to reserve */
 void arena_reset(struct arena *a);
 void arena_done(struct arena *a);
 #define arena_new(a, T)	     ((T *)arena_alloc((a), sizeof(T)))

@@ -1,0 +1,236 @@
+#include "fixture.h"
+
+#include <errno.h>
+
+static int64_t free_gpus(const struct world *w, uint32_t c)
+{
+	struct cluster_totals t;
+
+	cluster_view_totals(w->f, c, w->gpu, &t);
+	return t.free;
+}
+
+static int64_t assumed_gpus(const struct world *w, uint32_t c)
+{
+	struct cluster_totals t;
+
+	cluster_view_totals(w->f, c, w->gpu, &t);
+	assert_int_equal(t.requested + t.assumed + t.free, t.allocatable);
+	return t.assumed;
+}
+
+/* V27 of reference ack-fleet: c1 free 8, two jobs of 8 decided in the same second. */
+static void v27_the_second_job_of_the_same_second_sees_what_the_first_left(void **state)
+{
+	struct world w = world_create();
+	uint32_t c1 = add_cluster(&w, "c1");
+	struct shape *s = gang(&w, 8, 100, 1);
+	struct ask *a = ask_of(&w, s, NULL);
+
+	add_nodes(&w, c1, 1, 8000, 8);
+	assert_int_equal(place(&w, a, 1), c1);
+	assert_int_equal(free_gpus(&w, c1), 0);
+	assert_int_equal(assumed_gpus(&w, c1), 8);
+	assert_int_equal(place(&w, a, 2), CLUSTER_NONE);
+	/* With a second cluster it goes there. */
+	uint32_t c2 = add_cluster(&w, "c2");
+	add_nodes(&w, c2, 1, 8000, 8);
+	assert_int_equal(place(&w, a, 2), c2);
+	assert_true(ledger_drop(w.l, 1));
+	assert_false(ledger_drop(w.l, 1));
+	assert_int_equal(free_gpus(&w, c1), 8);
+	placer_ask_unref(w.p, a);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+static void pods_that_show_up_take_the_place_of_what_was_assumed(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 4, 100, 2);
+	struct ask *a = ask_of(&w, s, NULL);
+
+	add_nodes(&w, c, 2, 8000, 4);
+	assert_int_equal(place(&w, a, 7), c);
+	for (uint32_t pod = 0; pod < 4; pod++) {
+		assert_int_equal(ledger_pods(w.l, 7), 4 - pod);
+		assert_true(ledger_observe(w.l, 7, 0, pod / 2));
+		charge_pod(&w, c, pod / 2, 100, 2, true);
+		assert_int_equal(free_gpus(&w, c), 0);
+		assert_int_equal(assumed_gpus(&w, c), 6 - 2 * (int64_t)pod);
+	}
+	assert_int_equal(ledger_count(w.l), 0);
+	assert_int_equal(ledger_cluster(w.l, 7), CLUSTER_NONE);
+	/* One more pod, as when one was replaced: nothing is held for it. */
+	assert_false(ledger_observe(w.l, 7, 0, 1));
+	for (uint32_t pod = 0; pod < 4; pod++)
+		charge_pod(&w, c, pod / 2, 100, 2, false);
+	placer_ask_unref(w.p, a);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+static void a_pod_on_another_node_frees_the_one_that_was_assumed(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 2, 100, 4);
+	struct ask *a = ask_of(&w, s, NULL);
+	struct placement_decision d;
+
+	add_nodes(&w, c, 4, 8000, 4);
+	assert_true(placement_decide(w.p, a, NULL, 0, 0, &d));
+	uint32_t assumed[2] = {d.slots[0].node, d.slots[1].node}, other = 0;
+	assert_int_equal(ledger_assume(w.l, 1, s, c, d.slots, d.n_slots, 0, &w.err), 0);
+	while (other == assumed[0] || other == assumed[1])
+		other++;
+	/* The member bound the first pod elsewhere: the last one assumed goes. */
+	assert_true(ledger_observe(w.l, 1, 0, other));
+	charge_pod(&w, c, other, 100, 4, true);
+	assert_int_equal(free_gpus(&w, c), 8);
+	assert_int_equal(cluster_view_node_free(w.f, c, assumed[0], w.gpu), 0);
+	assert_int_equal(cluster_view_node_free(w.f, c, assumed[1], w.gpu), 4);
+	assert_int_equal(cluster_view_node_free(w.f, c, other, w.gpu), 0);
+	/* Nobody saw where the second one was bound. */
+	assert_true(ledger_observe(w.l, 1, 0, NODE_NONE));
+	assert_int_equal(ledger_count(w.l), 0);
+	charge_pod(&w, c, other, 100, 4, false);
+	placer_ask_unref(w.p, a);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+static void deadlines_come_up_in_order_and_can_be_moved(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 1, 1, 0);
+	static const int64_t deadlines[] = {50, 20, 0, 40, 20, 30};
+
+	assert_int_equal(ledger_next_deadline(w.l), INT64_MAX);
+	for (uint64_t job = 1; job <= ARRAY_LEN(deadlines); job++)
+		assert_int_equal(ledger_assume(w.l, job, s, c, NULL, 0, deadlines[job - 1], &w.err),
+				 0);
+	assert_int_equal(ledger_next_deadline(w.l), 20);
+	assert_int_equal(ledger_expired(w.l, 19), 0);
+	assert_int_equal(ledger_expired(w.l, 20), 2);
+	/* It is held until core says so. */
+	assert_int_equal(ledger_expired(w.l, 100), 2);
+	assert_int_equal(ledger_pods(w.l, 2), 1);
+	ledger_extend(w.l, 2, 60);
+	assert_int_equal(ledger_expired(w.l, 100), 5);
+	static const uint64_t order[] = {5, 6, 4, 1, 2};
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		assert_int_equal(ledger_expired(w.l, 100), order[i]);
+		assert_true(ledger_drop(w.l, order[i]));
+	}
+	assert_int_equal(ledger_expired(w.l, 100), 0);
+	assert_int_equal(ledger_count(w.l), 1);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+static void what_has_no_node_is_held_against_the_sums(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 2, 100, 4);
+	const struct placement_spec by_sum = {.sum_of_free = true};
+	struct ask *a = ask_of(&w, s, &by_sum);
+
+	add_nodes(&w, c, 4, 8000, 3);
+	/* 12 free in sum: one job of 8 fits, the next one does not, though no node was charged. */
+	assert_int_equal(place(&w, a, 1), c);
+	assert_int_equal(free_gpus(&w, c), 12);
+	assert_int_equal(decide(&w, a), CLUSTER_NONE);
+	assert_true(ledger_observe(w.l, 1, 0, 0));
+	charge_pod(&w, c, 0, 100, 3, true);
+	assert_int_equal(ledger_pods(w.l, 1), 1);
+	assert_true(ledger_drop(w.l, 1));
+	assert_int_equal(decide(&w, a), c);
+	charge_pod(&w, c, 0, 100, 3, false);
+	placer_ask_unref(w.p, a);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+static void what_makes_no_sense_is_refused_and_changes_nothing(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 2, 100, 1);
+
+	add_nodes(&w, c, 2, 8000, 8);
+	const struct fit_slot many = {0, 0, 3}, no_set = {0, 1, 1}, no_node = {9, 0, 1},
+			      none = {0, 0, 0}, good = {1, 0, 2};
+	const struct fit_slot *bad[] = {&many, &no_set, &no_node, &none};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(ledger_assume(w.l, 1, s, c, bad[i], 1, 0, &w.err), -EINVAL);
+	assert_int_equal(ledger_assume(w.l, 0, s, c, &good, 1, 0, &w.err), -EINVAL);
+	assert_int_equal(ledger_assume(w.l, 1, s, 99, &good, 1, 0, &w.err), -ENOENT);
+	assert_int_equal(free_gpus(&w, c), 16);
+	assert_int_equal(ledger_assume(w.l, 1, s, c, &good, 1, 0, &w.err), 0);
+	assert_int_equal(ledger_assume(w.l, 1, s, c, &good, 1, 0, &w.err), -EEXIST);
+	assert_int_equal(free_gpus(&w, c), 14);
+	assert_false(ledger_observe(w.l, 1, 5, 0));
+	assert_false(ledger_observe(w.l, 2, 0, 0));
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+static void a_node_that_goes_under_an_assumption_gives_it_back_in_the_end(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 1, 100, 8);
+	struct ask *a = ask_of(&w, s, NULL);
+
+	add_nodes(&w, c, 1, 8000, 8);
+	assert_int_equal(place(&w, a, 1), c);
+	cluster_view_node_remove(w.f, c, 0);
+	assert_int_equal(cluster_view_node_find(w.f, c, SPAN("n0")), 0);
+	assert_true(ledger_drop(w.l, 1));
+	assert_int_equal(cluster_view_node_find(w.f, c, SPAN("n0")), NODE_NONE);
+	assert_int_equal(assumed_gpus(&w, c), 0);
+	placer_ask_unref(w.p, a);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+static void many_jobs_come_and_go(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 2, 10, 1);
+	struct ask *a = ask_of(&w, s, NULL);
+	uint64_t rnd = 5;
+
+	add_nodes(&w, c, 50, 64000, 8);
+	for (uint64_t job = 1; job <= 5000; job++) {
+		if (place(&w, a, job) == CLUSTER_NONE || below(&rnd, 3) == 0)
+			ledger_drop(w.l, 1 + (uint64_t)below(&rnd, (int64_t)job));
+	}
+	for (uint64_t job = 1; job <= 5000; job++)
+		ledger_drop(w.l, job);
+	assert_int_equal(ledger_count(w.l), 0);
+	assert_int_equal(free_gpus(&w, c), 400);
+	placer_ask_unref(w.p, a);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(v27_the_second_job_of_the_same_second_sees_what_the_first_left),
+	    cmocka_unit_test(pods_that_show_up_take_the_place_of_what_was_assumed),
+	    cmocka_unit_test(a_pod_on_another_node_frees_the_one_that_was_assumed),
+	    cmocka_unit_test(deadlines_come_up_in_order_and_can_be_moved),
+	    cmocka_unit_test(what_has_no_node_is_held_against_the_sums),
+	    cmocka_unit_test(what_makes_no_sense_is_refused_and_changes_nothing),
+	    cmocka_unit_test(a_node_that_goes_under_an_assumption_gives_it_back_in_the_end),
+	    cmocka_unit_test(many_jobs_come_and_go),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
