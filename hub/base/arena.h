@@ -17,7 +17,7 @@ struct arena {
 #define ARENA_INIT ((struct arena){0})
 #define auto_arena AUTO(arena_done) struct arena
 
-void *arena_alloc(struct arena *a, size_t size); /* zeroed; never NULL */
+void *arena_alloc(struct arena *a, size_t size);	     /* zeroed; never NULL */
 void *arena_alloc_n(struct arena *a, size_t n, size_t size); /* aborts on overflow */
 char *arena_strndup(struct arena *a, const char *s, size_t len);
 struct span arena_span(struct arena *a, struct span s); /* copy; absent stays absent */

@@ -120,6 +120,8 @@ void buf_add_json_str(struct buf *b, struct span s)
 {
 	size_t from = 0;
 
+	if (!s.ptr)
+		s = SPAN("");
 	buf_add_char(b, '"');
 	for (size_t i = 0; i < s.len; i++) {
 		unsigned char c = (unsigned char)s.ptr[i];

@@ -23,9 +23,9 @@ struct buf {
 /* Enough for the largest object (1.5 MiB) printed with its log row, and then some. */
 #define BUF_DEFAULT_MAX ((size_t)16 << 20)
 
-#define BUF_INIT     ((struct buf){0})
-#define BUF_MAX(m)   ((struct buf){.max = (m)})
-#define auto_buf     AUTO(buf_done) struct buf
+#define BUF_INIT   ((struct buf){0})
+#define BUF_MAX(m) ((struct buf){.max = (m)})
+#define auto_buf   AUTO(buf_done) struct buf
 
 void buf_done(struct buf *b);  /* frees the content; the struct may be used again */
 void buf_clear(struct buf *b); /* empties it, keeps the memory and the maximum */

@@ -34,12 +34,21 @@ static void split(usec t, struct tm *ret_tm, int *ret_micro)
 	*ret_micro = (int)micro;
 }
 
+/* strftime() would write the year 1 as "1". */
+static size_t format_seconds(const struct tm *tm, char out[CLOCK_TEXT_MAX])
+{
+	int n = snprintf(out, CLOCK_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d", tm->tm_year + 1900,
+			 tm->tm_mon + 1, tm->tm_mday, tm->tm_hour, tm->tm_min, tm->tm_sec);
+	return n > 0 && n < CLOCK_TEXT_MAX ? (size_t)n : 0;
+}
+
 const char *clock_format(usec t, char out[CLOCK_TEXT_MAX])
 {
 	struct tm tm;
 	int micro;
 	split(t, &tm, &micro);
-	(void)strftime(out, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	size_t n = format_seconds(&tm, out);
+	(void)snprintf(out + n, CLOCK_TEXT_MAX - n, "Z");
 	return out;
 }
 
@@ -48,7 +57,7 @@ const char *clock_format_micro(usec t, char out[CLOCK_TEXT_MAX])
 	struct tm tm;
 	int micro;
 	split(t, &tm, &micro);
-	size_t n = strftime(out, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+	size_t n = format_seconds(&tm, out);
 	(void)snprintf(out + n, CLOCK_TEXT_MAX - n, ".%06dZ", micro);
 	return out;
 }
@@ -93,6 +102,13 @@ static bool parse_zone(struct span s, size_t at, int64_t *ret_offset_sec)
 	return true;
 }
 
+static int days_in(int year, int month)
+{
+	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+	return days[month - 1] + (leap && month == 2);
+}
+
 int clock_parse(struct span s, usec *ret)
 {
 	int y, mo, d, h, mi, sec;
@@ -105,14 +121,18 @@ int clock_parse(struct span s, usec *ret)
 	if (s.ptr[4] != '-' || s.ptr[7] != '-' || (s.ptr[10] != 'T' && s.ptr[10] != 't') ||
 	    s.ptr[13] != ':' || s.ptr[16] != ':')
 		return -EINVAL;
-	if (mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 || sec > 60)
+	if (mo < 1 || mo > 12 || d < 1 || d > days_in(y, mo) || h > 23 || mi > 59 || sec > 60)
 		return -EINVAL;
 	if (at < s.len && s.ptr[at] == '.' && !parse_fraction(s, &at, &micro))
 		return -EINVAL;
 	if (at >= s.len || !parse_zone(s, at, &offset))
 		return -EINVAL;
-	struct tm tm = {.tm_year = y - 1900, .tm_mon = mo - 1, .tm_mday = d, .tm_hour = h,
-			.tm_min = mi, .tm_sec = sec};
+	struct tm tm = {.tm_year = y - 1900,
+			.tm_mon = mo - 1,
+			.tm_mday = d,
+			.tm_hour = h,
+			.tm_min = mi,
+			.tm_sec = sec};
 	*ret = ((usec)timegm(&tm) - offset) * USEC_PER_SEC + micro;
 	return 0;
 }

@@ -32,7 +32,8 @@ static inline void base_auto_free(void *p)
 #define auto_free AUTO(base_auto_free)
 
 /* Allocation of small internal objects: running out of memory ends the process; the store
- * replays (c-style rule 24). Whatever an outsider sizes goes through struct buf, which is bounded. */
+ * replays (c-style rule 24). Whatever an outsider sizes goes through struct buf, which is bounded.
+ */
 static inline void *xcalloc(size_t n, size_t size)
 {
 	void *p = calloc(n ? n : 1, size ? size : 1);

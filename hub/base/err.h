@@ -15,23 +15,23 @@
 
 enum err_kind {
 	ERR_NONE = 0,
-	ERR_BAD_REQUEST,       /* 400 BadRequest            -EINVAL */
-	ERR_UNAUTHORIZED,      /* 401 Unauthorized          -EACCES */
-	ERR_FORBIDDEN,	       /* 403 Forbidden             -EPERM */
-	ERR_NOT_FOUND,	       /* 404 NotFound              -ENOENT */
-	ERR_METHOD_NOT_ALLOWED,/* 405 MethodNotAllowed      -EOPNOTSUPP */
-	ERR_NOT_ACCEPTABLE,    /* 406 NotAcceptable         -EPROTONOSUPPORT */
-	ERR_CONFLICT,	       /* 409 Conflict              -ESTALE */
-	ERR_ALREADY_EXISTS,    /* 409 AlreadyExists         -EEXIST */
-	ERR_EXPIRED,	       /* 410 Expired               -ETIME */
-	ERR_TOO_LARGE,	       /* 413 RequestEntityTooLarge -EMSGSIZE */
-	ERR_UNSUPPORTED_MEDIA, /* 415 UnsupportedMediaType  -EPROTOTYPE */
-	ERR_INVALID,	       /* 422 Invalid               -EDOM */
-	ERR_TOO_MANY,	       /* 429 TooManyRequests       -EBUSY */
-	ERR_INTERNAL,	       /* 500 InternalError         -EIO */
-	ERR_UNAVAILABLE,       /* 503 ServiceUnavailable    -EAGAIN */
-	ERR_TIMEOUT,	       /* 504 Timeout               -ETIMEDOUT */
-	ERR_NO_SPACE,	       /* 507 InsufficientStorage   -ENOSPC */
+	ERR_BAD_REQUEST,	/* 400 BadRequest            -EINVAL */
+	ERR_UNAUTHORIZED,	/* 401 Unauthorized          -EACCES */
+	ERR_FORBIDDEN,		/* 403 Forbidden             -EPERM */
+	ERR_NOT_FOUND,		/* 404 NotFound              -ENOENT */
+	ERR_METHOD_NOT_ALLOWED, /* 405 MethodNotAllowed      -EOPNOTSUPP */
+	ERR_NOT_ACCEPTABLE,	/* 406 NotAcceptable         -EPROTONOSUPPORT */
+	ERR_CONFLICT,		/* 409 Conflict              -ESTALE */
+	ERR_ALREADY_EXISTS,	/* 409 AlreadyExists         -EEXIST */
+	ERR_EXPIRED,		/* 410 Expired               -ETIME */
+	ERR_TOO_LARGE,		/* 413 RequestEntityTooLarge -EMSGSIZE */
+	ERR_UNSUPPORTED_MEDIA,	/* 415 UnsupportedMediaType  -EPROTOTYPE */
+	ERR_INVALID,		/* 422 Invalid               -EDOM */
+	ERR_TOO_MANY,		/* 429 TooManyRequests       -EBUSY */
+	ERR_INTERNAL,		/* 500 InternalError         -EIO */
+	ERR_UNAVAILABLE,	/* 503 ServiceUnavailable    -EAGAIN */
+	ERR_TIMEOUT,		/* 504 Timeout               -ETIMEDOUT */
+	ERR_NO_SPACE,		/* 507 InsufficientStorage   -ENOSPC */
 	ERR_KIND_MAX,
 };
 
@@ -48,7 +48,7 @@ int err_set(struct err *reterr, enum err_kind kind, const char *fmt, ...) PRINTF
 
 /* As err_set, with the path of the offending field. */
 int err_set_field(struct err *reterr, enum err_kind kind, const char *field, const char *fmt, ...)
-	PRINTF_LIKE(4, 5);
+    PRINTF_LIKE(4, 5);
 
 /* Puts "context: " before the text while unwinding. Returns the errno of the error's kind. */
 int err_wrap(struct err *reterr, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -1,10 +1,5 @@
 /*
- * The tree: cJSON nodes with numbers as raw text.
- *
- * cJSON turns numbers into doubles and cannot print them back. So after cJSON has parsed text
- * that json_check() accepted, the nodes are walked in document order beside the text's number
- * tokens, which come in the same order, and each number node becomes a raw node that holds its
- * token. From then on a raw node IS a number everywhere in this project.
+ * The tree: cJSON nodes, with every number as a raw node that holds its text.
  */
 #include "base/json.h"
 
@@ -15,32 +10,6 @@
 #include <errno.h>
 #include <stdarg.h>
 
-struct numbers {
-	const char *p, *end;
-};
-
-/* Next number token outside strings, in document order. */
-static struct span next_number(struct numbers *n)
-{
-	while (n->p < n->end) {
-		char ch = *n->p;
-		if (ch == '"') {
-			for (n->p++; *n->p != '"'; n->p++)
-				if (*n->p == '\\')
-					n->p++;
-			n->p++;
-		} else if (ch == '-' || (ch >= '0' && ch <= '9')) {
-			const char *at = n->p;
-			while (n->p < n->end && *n->p && strchr("+-.eE0123456789", *n->p))
-				n->p++;
-			return span_make(at, (size_t)(n->p - at));
-		} else {
-			n->p++;
-		}
-	}
-	return SPAN_NONE;
-}
-
 static char *cjson_strndup(struct span s)
 {
 	char *p = cJSON_malloc(s.len + 1);
@@ -50,51 +19,6 @@ static char *cjson_strndup(struct span s)
 		memcpy(p, s.ptr, s.len);
 	p[s.len] = '\0';
 	return p;
-}
-
-static void keep_numbers(cJSON *node, struct numbers *n)
-{
-	for (; node; node = node->next) {
-		if (cJSON_IsNumber(node)) {
-			node->type = cJSON_Raw;
-			node->valuestring = cjson_strndup(next_number(n));
-		} else if (node->child) {
-			keep_numbers(node->child, n);
-		}
-	}
-}
-
-/* With duplicates allowed the last one wins, as in every Go decoder. */
-static void drop_duplicates(cJSON *node)
-{
-	for (cJSON *c = node->child; c; c = c->next) {
-		drop_duplicates(c);
-		if (!cJSON_IsObject(node))
-			continue;
-		for (cJSON *d = node->child; d != c;) {
-			cJSON *next = d->next;
-			if (strcmp(d->string, c->string) == 0)
-				cJSON_Delete(cJSON_DetachItemViaPointer(node, d));
-			d = next;
-		}
-	}
-}
-
-int json_parse(struct span text, const struct json_limits *limits, struct cJSON **ret,
-	       struct err *reterr)
-{
-	int r = json_check(text, limits, reterr);
-	if (r < 0)
-		return r;
-	cJSON *node = cJSON_ParseWithLength(text.ptr, text.len);
-	if (!node)
-		return err_set(reterr, ERR_BAD_REQUEST, "invalid JSON: the parser refused it");
-	struct numbers n = {text.ptr, text.ptr + text.len};
-	keep_numbers(node, &n);
-	if (limits && limits->allow_duplicates)
-		drop_duplicates(node);
-	*ret = node;
-	return 0;
 }
 
 void json_free(struct cJSON *node)
@@ -121,8 +45,9 @@ static void print_node(const cJSON *node, struct buf *out, bool pretty, int leve
 		else if (cJSON_IsRaw(node))
 			buf_add_str(out, node->valuestring);
 		else
-			buf_add_str(out, cJSON_IsTrue(node) ? "true" :
-					 cJSON_IsFalse(node) ? "false" : "null");
+			buf_add_str(out, cJSON_IsTrue(node)    ? "true"
+					 : cJSON_IsFalse(node) ? "false"
+							       : "null");
 		return;
 	}
 	buf_add_char(out, object ? '{' : '[');
@@ -226,8 +151,9 @@ size_t json_len(const struct cJSON *container)
 
 struct cJSON *json_first(const struct cJSON *container)
 {
-	return container && (cJSON_IsObject(container) || cJSON_IsArray(container)) ?
-		       container->child : NULL;
+	return container && (cJSON_IsObject(container) || cJSON_IsArray(container))
+		   ? container->child
+		   : NULL;
 }
 
 struct cJSON *json_next(const struct cJSON *child)
@@ -431,6 +357,8 @@ void json_insert(struct cJSON *array, size_t index, struct cJSON *take_value)
 
 void json_replace(struct cJSON *parent, struct cJSON *old, struct cJSON *take_value)
 {
+	if (!take_value)
+		return;
 	if (old->string) {
 		cJSON_free(take_value->string);
 		take_value->string = cjson_strndup(span_of(old->string));
@@ -489,8 +417,8 @@ static bool equal_objects(const cJSON *a, const cJSON *b)
 	if (json_len(a) != json_len(b))
 		return false;
 	json_foreach (a, m) {
-		const cJSON *other = next && strcmp(next->string, m->string) == 0 ?
-					     next : json_get(b, m->string);
+		const cJSON *other =
+		    next && strcmp(next->string, m->string) == 0 ? next : json_get(b, m->string);
 		if (!other || !json_equal(m, other))
 			return false;
 		next = other->next;

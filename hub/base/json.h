@@ -4,7 +4,8 @@
  * JSON in two forms: checked text, and a tree for what is really edited.
  *
  * Text. json_check() is the trust boundary: strict RFC 8259 plus what Kubernetes needs (UTF-8,
- * no NUL escapes, no duplicate keys in one object, bounded depth, no trailing bytes). After it,
+ * no NUL escapes, no duplicate keys in one object however they are escaped, bounded depth, no
+ * trailing bytes). After it,
  * the json_text_* readers walk the text without checking again; they are for checked text only.
  *
  * Tree. json_parse() checks, then builds cJSON nodes (struct cJSON), with every number kept as
@@ -21,15 +22,15 @@
 
 struct cJSON;
 
-#define JSON_MAX_DEPTH	  64	  /* DESIGN section 10 */
-#define JSON_MAX_KEYS	  10000	  /* of one object */
-#define JSON_MAX_BYTES	  ((size_t)64 << 20) /* a list from a member; requests are capped earlier */
+#define JSON_MAX_KEYS  10000		  /* in one object: lookups in a tree walk over them */
+#define JSON_MAX_DEPTH 64		  /* DESIGN section 10 */
+#define JSON_MAX_BYTES ((size_t)64 << 20) /* a list from a member; requests are capped earlier */
 
 struct json_limits {
 	size_t max_bytes; /* 0: JSON_MAX_BYTES */
 	int max_depth;	  /* 0: JSON_MAX_DEPTH */
-	/* Duplicate keys: refused unless set, then the last one wins in the tree and
-	 * *ret_duplicate of json_parse_lenient names the first of them. */
+	/* Duplicate keys are refused unless this is set; then the last one wins in the tree, in
+	 * the place of the first, as in every Go decoder. */
 	bool allow_duplicates;
 };
 
@@ -39,7 +40,15 @@ struct json_limits {
  * words, or ERR_TOO_LARGE. limits may be NULL. */
 int json_check(struct span text, const struct json_limits *limits, struct err *reterr) MUST_CHECK;
 
-enum json_type { JSON_INVALID, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_type {
+	JSON_INVALID,
+	JSON_NULL,
+	JSON_BOOL,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT
+};
 
 /* Type of a checked value by its first byte. */
 enum json_type json_text_type(struct span value);
@@ -50,7 +59,8 @@ int json_text_member(struct span object, const char *key, struct span *ret);
 int json_text_path(struct span object, struct span *ret, ...) __attribute__((sentinel));
 /* Walk a checked object or array: start with *pos = 0. False at the end. For objects *ret_key is
  * the key's text without quotes, escapes as they stand. For arrays ret_key is left alone. */
-bool json_text_next(struct span container, size_t *pos, struct span *ret_key, struct span *ret_value);
+bool json_text_next(struct span container, size_t *pos, struct span *ret_key,
+		    struct span *ret_value);
 /* Decodes a checked string value into UTF-8 appended to out. -EINVAL if it is not a string. */
 int json_text_string(struct span value, struct buf *out);
 /* The inside of a string value when it has no escapes, else absent: saves a copy. */

@@ -15,11 +15,11 @@ void log_line(const struct log *log, enum log_level level, const char *event, co
 
 	if (!log || level < log->level)
 		return;
-	int n = snprintf(line, sizeof(line) - 1, "%s %s \"%s\" ", clock_format_micro(clock_now(), when),
-			 level_names[level], event);
+	int n = snprintf(line, sizeof(line) - 1, "%s %s \"%s\" ",
+			 clock_format_micro(clock_now(), when), level_names[level], event);
 	if (n < 0)
 		return;
-	size_t len = (size_t)n;
+	size_t len = (size_t)n < sizeof(line) - 2 ? (size_t)n : sizeof(line) - 2;
 	va_start(ap, fmt);
 	n = vsnprintf(line + len, sizeof(line) - 1 - len, fmt, ap);
 	va_end(ap);

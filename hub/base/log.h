@@ -19,7 +19,7 @@ struct log {
 
 /* `event` is a few fixed words; `fmt` gives "key=value key=value". log may be NULL (silent). */
 void log_line(const struct log *log, enum log_level level, const char *event, const char *fmt, ...)
-	PRINTF_LIKE(4, 5);
+    PRINTF_LIKE(4, 5);
 
 #define log_debug(log, event, ...) log_line((log), LOG_DEBUG, (event), __VA_ARGS__)
 #define log_info(log, event, ...)  log_line((log), LOG_INFO, (event), __VA_ARGS__)

@@ -2,21 +2,54 @@
 
 #include <sys/random.h>
 
-/* FNV-1a over the key, started from the map's secret seed and finished with a mixer. */
+#define ROTATE(x, n) (((x) << (n)) | ((x) >> (64 - (n))))
+
+static void sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[1] = ROTATE(v[1], 13) ^ v[0];
+	v[0] = ROTATE(v[0], 32);
+	v[2] += v[3];
+	v[3] = ROTATE(v[3], 16) ^ v[2];
+	v[0] += v[3];
+	v[3] = ROTATE(v[3], 21) ^ v[0];
+	v[2] += v[1];
+	v[1] = ROTATE(v[1], 17) ^ v[2];
+	v[2] = ROTATE(v[2], 32);
+}
+
+static void sip_word(uint64_t v[4], uint64_t word)
+{
+	v[3] ^= word;
+	sip_round(v);
+	v[0] ^= word;
+}
+
+/* SipHash-1-3 (Aumasson, Bernstein 2012): a keyed hash, so collisions need the seed. */
 static uint64_t hash_of(const struct map *m, struct span key)
 {
-	uint64_t h = m->seed ^ 0xcbf29ce484222325ULL;
-	for (size_t i = 0; i < key.len; i++)
-		h = (h ^ (unsigned char)key.ptr[i]) * 0x100000001b3ULL;
-	h ^= h >> 32;
-	h *= 0x9fb21c651e98df25ULL;
-	return h ^ (h >> 28);
+	uint64_t v[4] = {m->seed ^ 0x736f6d6570736575ULL, ~m->seed ^ 0x646f72616e646f6dULL,
+			 m->seed ^ 0x6c7967656e657261ULL, ~m->seed ^ 0x7465646279746573ULL};
+	uint64_t last = (uint64_t)key.len << 56, word;
+	size_t i = 0;
+
+	for (; i + 8 <= key.len; i += 8) {
+		memcpy(&word, key.ptr + i, 8);
+		sip_word(v, word);
+	}
+	for (size_t k = 0; i < key.len; i++, k++)
+		last |= (uint64_t)(unsigned char)key.ptr[i] << (8 * k);
+	sip_word(v, last);
+	v[2] ^= 0xff;
+	sip_round(v);
+	sip_round(v);
+	sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
 static bool entry_is(const struct map_entry *e, uint64_t hash, struct span key)
 {
-	return e->key && e->hash == hash && e->key_len == key.len &&
-	       memcmp(e->key, key.ptr, key.len) == 0;
+	return e->key && e->hash == hash && span_eq(span_make(e->key, e->key_len), key);
 }
 
 static struct map_entry *find(const struct map *m, struct span key)
@@ -87,10 +120,10 @@ void *map_put(struct map *m, struct span key, void *value)
 	if (m->n_entries == m->cap_entries || m->n_entries * 2 >= m->n_slots)
 		rebuild(m);
 	m->entries[m->n_entries] = (struct map_entry){
-		.key = xstrndup(key.ptr ? key.ptr : "", key.len),
-		.key_len = key.len,
-		.hash = hash_of(m, key),
-		.value = value,
+	    .key = xstrndup(key.ptr ? key.ptr : "", key.len),
+	    .key_len = key.len,
+	    .hash = hash_of(m, key),
+	    .value = value,
 	};
 	link_slot(m, m->n_entries++);
 	m->len++;

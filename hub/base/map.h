@@ -23,8 +23,8 @@ struct map_entry {
 struct map {
 	struct map_entry *entries; /* in insertion order */
 	size_t n_entries, cap_entries;
-	size_t len;	   /* live entries */
-	uint32_t *slots;   /* index + 1 into entries, 0 empty; n_slots is a power of two */
+	size_t len;	 /* live entries */
+	uint32_t *slots; /* index + 1 into entries, 0 empty; n_slots is a power of two */
 	size_t n_slots;
 	uint64_t seed;
 };

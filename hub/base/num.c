@@ -30,7 +30,8 @@ int num_parse_i64(struct span s, int64_t min, int64_t max, int64_t *ret)
 	int r = num_parse_u64(digits, negative ? (uint64_t)INT64_MAX + 1 : (uint64_t)INT64_MAX, &u);
 	if (r < 0)
 		return r;
-	int64_t v = negative ? (u == (uint64_t)INT64_MAX + 1 ? INT64_MIN : -(int64_t)u) : (int64_t)u;
+	int64_t v =
+	    negative ? (u == (uint64_t)INT64_MAX + 1 ? INT64_MIN : -(int64_t)u) : (int64_t)u;
 	if (v < min || v > max)
 		return -ERANGE;
 	*ret = v;

@@ -19,7 +19,7 @@ struct span {
 #define SPAN(literal) ((struct span){("" literal ""), sizeof(literal) - 1})
 #define SPAN_NONE     ((struct span){NULL, 0})
 /* For printf: printf("%.*s", SPAN_ARGS(s)). */
-#define SPAN_ARGS(s)  (int)(s).len, ((s).ptr ? (s).ptr : "")
+#define SPAN_ARGS(s) (int)(s).len, ((s).ptr ? (s).ptr : "")
 
 /* The span over a NUL-terminated string; NULL gives an absent span. */
 static inline struct span span_of(const char *s)
@@ -44,14 +44,14 @@ static inline bool span_is(struct span a, const char *s)
 
 static inline bool span_starts(struct span a, struct span prefix)
 {
-	return a.len >= prefix.len && (prefix.len == 0 || memcmp(a.ptr, prefix.ptr, prefix.len) == 0);
+	return a.len >= prefix.len &&
+	       (prefix.len == 0 || memcmp(a.ptr, prefix.ptr, prefix.len) == 0);
 }
 
 static inline bool span_ends(struct span a, struct span suffix)
 {
 	return a.len >= suffix.len &&
-	       (suffix.len == 0 ||
-		memcmp(a.ptr + a.len - suffix.len, suffix.ptr, suffix.len) == 0);
+	       (suffix.len == 0 || memcmp(a.ptr + a.len - suffix.len, suffix.ptr, suffix.len) == 0);
 }
 
 /* Byte order, shorter first on a common prefix: negative, 0 or positive as memcmp. */

@@ -8,6 +8,7 @@
 #include "base/yaml.h"
 
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/map.h"
 #include "base/yaml_scalar.h"
 
@@ -220,44 +221,10 @@ static int parse_items(struct reader *r, struct value *v)
 	}
 }
 
-/* A mapping that is being read. Small ones are searched; big ones get an index, since their
- * size is an outsider's choice. */
-#define MAPPING_INDEX_FROM 16
 struct mapping {
 	struct value *value;
-	size_t n;
-	struct map index;
+	struct json_members members;
 };
-
-static struct cJSON *mapping_find(const struct mapping *m, struct span key)
-{
-	return m->n >= MAPPING_INDEX_FROM ? map_get(&m->index, key)
-					  : json_get(m->value->node, key.ptr);
-}
-
-static void mapping_add(struct mapping *m, struct span key, struct cJSON *take_node)
-{
-	json_add(m->value->node, key.ptr, take_node);
-	if (++m->n == MAPPING_INDEX_FROM) {
-		json_foreach (m->value->node, c)
-			map_put(&m->index, span_of(json_key(c)), c);
-	} else if (m->n > MAPPING_INDEX_FROM) {
-		map_put(&m->index, key, take_node);
-	}
-}
-
-/* The last one of equal keys wins, as in kubectl. */
-static void mapping_set(struct mapping *m, struct span key, struct cJSON *take_node)
-{
-	struct cJSON *old = mapping_find(m, key);
-	if (!old) {
-		mapping_add(m, key, take_node);
-		return;
-	}
-	json_replace(m->value->node, old, take_node);
-	if (m->n >= MAPPING_INDEX_FROM)
-		map_put(&m->index, key, take_node);
-}
 
 /* yaml.org/type/merge: members that are not there yet; of several sources the first wins. */
 static int merge_one(struct reader *r, const yaml_event_t *ev, struct mapping *m,
@@ -269,8 +236,8 @@ static int merge_one(struct reader *r, const yaml_event_t *ev, struct mapping *m
 	for (struct cJSON *c = json_first(source); c;) {
 		struct cJSON *next = json_next(c);
 		auto_free char *key = xstrdup(json_key(c));
-		if (!mapping_find(m, span_of(key)))
-			mapping_add(m, span_of(key), json_take_child(source, c));
+		if (!json_members_find(&m->members, span_of(key)))
+			json_members_add(&m->members, span_of(key), json_take_child(source, c));
 		c = next;
 	}
 	return 0;
@@ -360,7 +327,7 @@ static int parse_member(struct reader *r, const yaml_event_t *key_ev, struct map
 		e = parse_value(r, &ev, &v);
 	if (e < 0)
 		return e;
-	mapping_set(m, buf_span(&key), v.node);
+	json_members_set(&m->members, buf_span(&key), v.node); /* the last one wins */
 	grow(&m->value->size, &v.size);
 	m->value->size.bytes += key.len;
 	return 0;
@@ -368,7 +335,7 @@ static int parse_member(struct reader *r, const yaml_event_t *key_ev, struct map
 
 static int parse_members(struct reader *r, struct value *v)
 {
-	struct mapping m = {.value = v};
+	struct mapping m = {v, json_members_of(v->node)};
 	int e;
 
 	for (;;) {
@@ -377,10 +344,12 @@ static int parse_members(struct reader *r, struct value *v)
 		if (e < 0 || ev.type == YAML_MAPPING_END_EVENT)
 			break;
 		e = parse_member(r, &ev, &m);
+		if (e == 0 && m.members.n > JSON_MAX_KEYS)
+			e = fail(r, ERR_TOO_LARGE, line_of(&ev), "too many keys in one mapping");
 		if (e < 0)
 			break;
 	}
-	map_done(&m.index);
+	json_members_done(&m.members);
 	return e;
 }
 

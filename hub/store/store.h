@@ -38,13 +38,13 @@ struct store_reader;
 struct store_iter;
 struct log;
 
-#define STORE_FORMAT	     1
-#define STORE_MAX_CHANGES    128
-#define STORE_MAX_OBJECT     ((size_t)3 << 19) /* 1.5 MiB: DESIGN section 10 */
-#define STORE_UID_LEN	     16
-#define STORE_MAX_NAMESPACE  63
-#define STORE_MAX_NAME	     253
-#define STORE_REVISION_TEXT  21 /* 20 digits and NUL */
+#define STORE_FORMAT	    1
+#define STORE_MAX_CHANGES   128
+#define STORE_MAX_OBJECT    ((size_t)3 << 19) /* 1.5 MiB: DESIGN section 10 */
+#define STORE_UID_LEN	    16
+#define STORE_MAX_NAMESPACE 63
+#define STORE_MAX_NAME	    253
+#define STORE_REVISION_TEXT 21 /* 20 digits and NUL */
 
 /* An object's address. Names are checked by the caller: no NUL bytes, within the maxima.
  * LIST order is the byte order of (type, namespace, name). Cluster-scoped: empty namespace. */
@@ -120,18 +120,20 @@ struct store_change {
 };
 
 struct store_options {
-	const char *path;      /* directory, created with mode 0700; NULL for memory */
-	size_t map_bytes;      /* address space to reserve; 0: 256 GiB. Use less under sanitizers */
-	bool no_sync;	       /* a mirror that can be learned again */
-	uint64_t log_max_bytes; /* 0: 2 GiB */
-	usec log_max_age;	/* 0: 24 h */
+	const char *path; /* directory, created with mode 0700; NULL for memory */
+	size_t map_bytes; /* address space to reserve; 0: 256 GiB. Use less under sanitizers */
+	bool no_sync;	  /* a mirror that can be learned again */
+	uint64_t log_max_bytes;	 /* 0: 2 GiB */
+	usec log_max_age;	 /* 0: 24 h */
 	uint64_t min_free_bytes; /* store_has_room() is false below it; 0: 64 MiB */
 };
 
 /* Opens or creates. ERR_UNAVAILABLE when another process holds it, ERR_INTERNAL with the path
  * and the cause otherwise (format newer than STORE_FORMAT included). */
-int store_open_lmdb(const struct store_options *o, struct store **ret, struct err *reterr) MUST_CHECK;
-int store_open_memory(const struct store_options *o, struct store **ret, struct err *reterr) MUST_CHECK;
+int store_open_lmdb(const struct store_options *o, struct store **ret,
+		    struct err *reterr) MUST_CHECK;
+int store_open_memory(const struct store_options *o, struct store **ret,
+		      struct err *reterr) MUST_CHECK;
 struct store *store_close(struct store *s); /* NULL is fine; returns NULL. No reader may be open */
 
 /* Commits the batch at time `now` (log age). Writer thread only. On failure nothing changed:
@@ -206,8 +208,9 @@ struct store_log_row {
 	uint64_t revision, previous; /* previous revision of this object, 0 when ADDED */
 	enum store_log_op op;
 	usec time;
-	struct store_object object; /* new state; for DELETED the last state with the new revision */
-	bool has_old;		    /* MODIFIED, DELETED */
+	struct store_object
+	    object;   /* new state; for DELETED the last state with the new revision */
+	bool has_old; /* MODIFIED, DELETED */
 };
 
 /* Rows with revision > after, in order; each returns 0 to go on, 1 to stop (then 0 is returned

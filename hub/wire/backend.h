@@ -23,12 +23,13 @@ struct backend_listener {
 /* A request to a member that goes through the hub (clusters/NAME/proxy, logs). */
 struct proxy_request {
 	struct proxy_request *next;
-	char *cluster; /* owned */
+	char *cluster;	     /* owned */
 	char *method, *path; /* owned; path with query, from the member's root: "/api/v1/nodes" */
-	char *accept;  /* owned or NULL */
-	char *body;    /* owned or NULL */
+	char *accept;	     /* owned or NULL */
+	char *body;	     /* owned or NULL */
 	size_t body_len;
-	void (*done)(struct proxy_request *self); /* on the net thread; hands it to its own thread */
+	void (*done)(
+	    struct proxy_request *self); /* on the net thread; hands it to its own thread */
 	void *origin;
 	struct err err; /* transport failure, unknown cluster; else ERR_NONE */
 	int http_code;

@@ -29,31 +29,36 @@ enum command_verb {
 	COMMAND_VERB_MAX,
 };
 
-enum command_propagation { PROPAGATE_DEFAULT, PROPAGATE_BACKGROUND, PROPAGATE_FOREGROUND, PROPAGATE_ORPHAN };
+enum command_propagation {
+	PROPAGATE_DEFAULT,
+	PROPAGATE_BACKGROUND,
+	PROPAGATE_FOREGROUND,
+	PROPAGATE_ORPHAN
+};
 
 struct command {
 	struct command *next; /* for queues; NULL otherwise */
 	enum command_verb verb;
 	const struct kind *kind;
-	char *ns, *name; /* owned; ns "" for cluster scope */
-	const char *subresource; /* static text, "" for main */
+	char *ns, *name;	    /* owned; ns "" for cluster scope */
+	const char *subresource;    /* static text, "" for main */
 	uint64_t expected_revision; /* UPDATE, DELETE: must be the object's; CREATE: ignored */
 	struct object_draft draft;  /* CREATE, UPDATE: owned */
 	enum command_propagation propagation; /* DELETE and deleting UPDATE */
-	bool admitted;	/* the core's own: its additions are in the draft */
-	bool dry_run;	/* everything but the commit; warnings name the consequences */
-	char *user;	/* owned; who asks */
-	char *query;	/* owned; COMMAND_QUERY: path below /apis/muster.dev/v1alpha1, see query.h */
+	bool admitted;			      /* the core's own: its additions are in the draft */
+	bool dry_run; /* everything but the commit; warnings name the consequences */
+	char *user;   /* owned; who asks */
+	char *query;  /* owned; COMMAND_QUERY: path below /apis/muster.dev/v1alpha1, see query.h */
 	char *query_body; /* owned or NULL: for plan */
 	/* set by the sender */
 	void (*done)(struct command *self);
 	void *origin;
 	/* the answer */
-	struct err err;		    /* kind ERR_NONE: success */
+	struct err err;		     /* kind ERR_NONE: success */
 	struct field_errors *causes; /* owned or NULL */
-	uint64_t revision;	    /* of the object after the write; unchanged for no-ops */
-	char *warnings;		    /* owned or NULL: texts, each ended by '\n' */
-	char *result;		    /* owned or NULL: QUERY's JSON */
+	uint64_t revision;	     /* of the object after the write; unchanged for no-ops */
+	char *warnings;		     /* owned or NULL: texts, each ended by '\n' */
+	char *result;		     /* owned or NULL: QUERY's JSON */
 	size_t result_len;
 	size_t bytes; /* counted against the queue's 64 MiB; set by command_create */
 };

@@ -10,9 +10,9 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "kube/copy_info.h"
 #include "kube/node_info.h"
 #include "kube/pod_info.h"
-#include "kube/copy_info.h"
 #include "store/store.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,8 +25,8 @@ enum fact_op {
 	FACT_EVENT,	 /* a member's event about a copy or its pods: `json` */
 	FACT_LIST_BEGIN, /* a relist of `stream` starts: what is not named until LIST_END is gone */
 	FACT_LIST_END,
-	FACT_CURSOR,	 /* bookmark: `revision` of `stream` */
-	FACT_RESULT,	 /* an order's outcome: `result` */
+	FACT_CURSOR, /* bookmark: `revision` of `stream` */
+	FACT_RESULT, /* an order's outcome: `result` */
 	FACT_OP_MAX,
 };
 
@@ -39,8 +39,8 @@ enum member_stream {
 	STREAM_PYTORCHJOBS, /* kubeflow.org/v1 */
 	STREAM_TFJOBS,
 	STREAM_MPIJOBS,
-	STREAM_JOBSETS,	    /* jobset.x-k8s.io/v1alpha2 */
-	STREAM_RAYJOBS,	    /* ray.io/v1 */
+	STREAM_JOBSETS, /* jobset.x-k8s.io/v1alpha2 */
+	STREAM_RAYJOBS, /* ray.io/v1 */
 	STREAM_EVENTS,
 	STREAM_MAX,
 };
@@ -48,21 +48,21 @@ enum member_stream {
 enum member_condition {
 	MEMBER_CONNECTING,
 	MEMBER_READY,
-	MEMBER_UNREACHABLE,	  /* connect, DNS, TLS handshake or timeout */
-	MEMBER_BAD_CERTIFICATE,	  /* the server's certificate does not verify against the CA */
-	MEMBER_CREDENTIAL_EXPIRED,/* the client certificate has expired */
-	MEMBER_UNAUTHORIZED,	  /* 401 or 403 on the health check */
+	MEMBER_UNREACHABLE,	   /* connect, DNS, TLS handshake or timeout */
+	MEMBER_BAD_CERTIFICATE,	   /* the server's certificate does not verify against the CA */
+	MEMBER_CREDENTIAL_EXPIRED, /* the client certificate has expired */
+	MEMBER_UNAUTHORIZED,	   /* 401 or 403 on the health check */
 	MEMBER_BAD_KUBECONFIG,
-	MEMBER_CHANGED_IDENTITY,  /* kube-system uid differs from the one that joined */
+	MEMBER_CHANGED_IDENTITY, /* kube-system uid differs from the one that joined */
 };
 
 struct member_fact {
 	enum member_condition condition;
-	char *message;			   /* one sentence with the cause */
+	char *message;			    /* one sentence with the cause */
 	uint8_t incarnation[STORE_UID_LEN]; /* kube-system uid; zero until known */
-	char *kubernetes_version;	   /* "v1.33.1" or NULL */
-	char *server;			   /* URL from the kubeconfig */
-	uint32_t apis;			   /* bit per enum member_stream whose kind is served */
+	char *kubernetes_version;	    /* "v1.33.1" or NULL */
+	char *server;			    /* URL from the kubeconfig */
+	uint32_t apis;			    /* bit per enum member_stream whose kind is served */
 	bool apis_known;
 };
 
@@ -70,11 +70,11 @@ struct member_fact {
 struct order_outcome {
 	uint64_t order_id;
 	enum { OUTCOME_ANSWERED, OUTCOME_NOT_SENT, OUTCOME_UNKNOWN } outcome;
-	int http_code;	      /* ANSWERED */
-	struct err err;	      /* words of a refusal or of the transport failure */
-	bool has_copy;	      /* the answer was an object: decoded below */
+	int http_code;	/* ANSWERED */
+	struct err err; /* words of a refusal or of the transport failure */
+	bool has_copy;	/* the answer was an object: decoded below */
 	struct copy_info copy;
-	struct span body;     /* ANSWERED and small (16 KiB): the answer's bytes */
+	struct span body; /* ANSWERED and small (16 KiB): the answer's bytes */
 };
 
 struct fact {

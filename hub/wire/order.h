@@ -33,8 +33,8 @@ struct order {
 	size_t kubeconfig_len;
 	uint64_t cursors[STREAM_MAX]; /* resume watch after this member revision; 0: list first */
 	/* CALL: owned */
-	const char *method; /* static text */
-	char *path;	    /* with query */
+	const char *method;	  /* static text */
+	char *path;		  /* with query */
 	const char *content_type; /* static text or NULL */
 	char *body;
 	size_t body_len;
