@@ -22,7 +22,7 @@
 
 struct cJSON;
 
-#define JSON_MAX_KEYS  10000		  /* in one object: lookups in a tree walk over them */
+#define JSON_MAX_KEYS  10000		  /* of one object: lookups in a tree walk over them */
 #define JSON_MAX_DEPTH 64		  /* DESIGN section 10 */
 #define JSON_MAX_BYTES ((size_t)64 << 20) /* a list from a member; requests are capped earlier */
 
