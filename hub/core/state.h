@@ -157,6 +157,7 @@ struct job {
 	enum dispatch_order order; /* to send once `dispatch` is durable */
 	char order_uid[DISPATCH_UID_MAX];
 	uint64_t order_id;	/* of the call in flight, 0 none */
+	uint64_t copy_revision; /* of the copy's newest state that was seen */
 	bool copy_seen;		/* during a relist */
 	bool holds;		/* charged in ledger and quota */
 	size_t prepare_at;	/* next dependency to prepare */
