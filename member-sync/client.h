@@ -8,7 +8,8 @@
  * ANSWERED; everything else is UNKNOWN. The line between the first and the last is libcurl's
  * prerequest callback: it fires on a usable connection just before the first byte. libcurl
  * repeats a request on a fresh connection when a reused one turns out dead; that second firing is
- * refused for everything but GET, so a write goes out at most once.
+ * refused unless the request says that it is repeatable. So a write goes out at most once, and a
+ * read does not land on another cluster that took over the address.
  *
  * Connections. HTTP/2 where the server offers it: one connection, CLIENT_STREAMS at most, and
  * nobody opens a second one while the first is being made (libraries.md section 4). Else
@@ -66,6 +67,7 @@ struct client_spec {
 	struct span body;	  /* copied; absent for none */
 	usec timeout;		/* from now until the last byte of the answer; 0: none (watches) */
 	bool timeout_when_sent; /* the timeout runs from when the gate lets it through */
+	bool repeatable;	/* libcurl may send it again on a fresh connection */
 	bool urgent;		/* before all that waits, and beyond the bound: health checks */
 	size_t max_body;	/* 0: 1 MiB; a longer answer is UNKNOWN with ERR_TOO_LARGE */
 	/* Every one may be NULL. on_headers and on_data only for 2xx. */

@@ -112,7 +112,7 @@ static int on_prerequest(void *arg, char *ip, char *local_ip, int port, int loca
 
 	if (q->aborted || q->early)
 		return CURL_PREREQFUNC_ABORT;
-	if (q->sent++ > 0 && strcmp(q->spec.method, "GET") != 0)
+	if (q->sent++ > 0 && !q->spec.repeatable)
 		return CURL_PREREQFUNC_ABORT;
 	learn_version(q);
 	client_note_connected(q);

@@ -193,6 +193,7 @@ static void next_step(struct member_probe *p)
 	    .timeout = p->o.timeout,
 	    .timeout_when_sent = true,
 	    .urgent = true,
+	    .repeatable = true, /* it asks who is there: whoever answers */
 	    .done = on_done,
 	    .arg = p,
 	};

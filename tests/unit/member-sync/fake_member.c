@@ -19,7 +19,7 @@ struct fake_connection {
 	int fd;
 	SSL *ssl;
 	pthread_t thread;
-	bool over;  /* this side is done with it */
+	_Atomic bool over; /* this side is done with it */
 	bool ended; /* its thread is about to return */
 };
 
@@ -436,7 +436,7 @@ void fake_member_cut(struct fake_member *f)
 	for (struct fake_connection *c = f->connections; c; c = c->next)
 		if (!c->ended) {
 			setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
-			__atomic_store_n(&c->over, true, __ATOMIC_RELAXED);
+			c->over = true;
 			shutdown(c->fd, SHUT_RDWR);
 		}
 	pthread_cond_broadcast(&f->changed);
