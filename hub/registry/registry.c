@@ -9,7 +9,9 @@ int registry_open(const struct registry_options *o, struct registry **ret, struc
 {
 	struct registry *r = xcalloc(1, sizeof(*r));
 	r->options = *o;
-	r->random = o->seed;
+	/* The same seed after a restart must not give the same uids again: the revision moves on
+	 * with whatever used them. */
+	r->random = o->seed + store_revision(o->truth) * 0xd1342543de82ef95ull;
 	if (!r->options.event_ttl)
 		r->options.event_ttl = 3600 * USEC_PER_SEC;
 	r->namespace_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("Namespace"));

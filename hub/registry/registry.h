@@ -49,8 +49,8 @@ struct registry_options {
 	const struct kind_set *kinds; /* borrowed, as are the stores */
 	struct store *truth;
 	struct store *mirror; /* NULL: mirrored kinds live in truth */
-	uint64_t seed;	      /* of the uids that the registry gives; the same seed and the same
-			       * batches give the same rows */
+	uint64_t seed;	      /* of the uids that the registry gives; the same seed over the same
+			       * store and batches gives the same rows */
 	usec event_ttl;	      /* 0: one hour */
 };
 

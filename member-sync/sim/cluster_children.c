@@ -36,6 +36,27 @@ static void set_number(struct cJSON *to, const char *key, int64_t v)
 	json_set_str(to, key, text);
 }
 
+static const char *subdomain(const struct child *k)
+{
+	const char *s = json_value_str(json_path(k->set, "spec", "network", "subdomain", NULL));
+	return s && *s ? s : k->parent->name;
+}
+
+static void add_coordinator(const struct child *k, struct cJSON *to)
+{
+	const struct cJSON *c = json_path(k->set, "spec", "coordinator", NULL);
+	const char *replicated = json_str(c, "replicatedJob");
+	int64_t job = 0, pod = 0;
+	auto_buf endpoint = BUF_INIT;
+	if (!replicated)
+		return;
+	(void)!json_int64(c, "jobIndex", &job);
+	(void)!json_int64(c, "podIndex", &pod);
+	buf_addf(&endpoint, "%s-%s-%lld-%lld.%s", k->parent->name, replicated, (long long)job,
+		 (long long)pod, subdomain(k));
+	json_set(to, PREFIX "coordinator", json_new_span(buf_span(&endpoint)));
+}
+
 static void add_marks(const struct child *k, struct cJSON *to)
 {
 	const struct job_set_spec *spec = k->parent->spec.job_set;
@@ -61,6 +82,7 @@ static void add_marks(const struct child *k, struct cJSON *to)
 	json_set_str(to, PREFIX "group-name", r->group);
 	set_number(to, PREFIX "group-replicas", group);
 	set_number(to, PREFIX "job-group-index", group_before + k->slot->index);
+	add_coordinator(k, to);
 }
 
 static struct cJSON *expression(const char *op, const char *value)
@@ -124,12 +146,6 @@ static void add_owner(const struct sim_job *parent, struct cJSON *meta)
 	json_set_bool(ref, "blockOwnerDeletion", true);
 	json_append(list, ref);
 	json_set(meta, "ownerReferences", list);
-}
-
-static const char *subdomain(const struct child *k)
-{
-	const char *s = json_value_str(json_path(k->set, "spec", "network", "subdomain", NULL));
-	return s && *s ? s : k->parent->name;
 }
 
 static void set_pod_template(const struct child *k, struct cJSON *template)

@@ -371,11 +371,13 @@ static void add_members(struct buf *out, const char *more, const char *object)
 	bool any = *more != 0;
 	buf_add_str(out, more);
 	for (size_t pos = 0; json_text_next(text, &pos, &key, &value);) {
-		char quoted[340];
+		char quoted[340]; /* ours are shorter than that */
 		snprintf(quoted, sizeof(quoted), "\"%.*s\":", SPAN_ARGS(key));
 		if (strstr(more, quoted))
 			continue;
-		buf_addf(out, "%s%s", any ? "," : "", quoted);
+		buf_add_str(out, any ? ",\"" : "\"");
+		buf_add_span(out, key);
+		buf_add_str(out, "\":");
 		buf_add_span(out, value);
 		any = true;
 	}

@@ -23,6 +23,19 @@ bool conditions_true(const struct conditions *c, const char *type)
 	return it && it->status;
 }
 
+/* Cut to fit, never inside a character: the text comes from users, too. */
+static void copy_cut(char *out, size_t size, const char *s)
+{
+	size_t n = strlen(s);
+	if (n >= size) {
+		n = size - 1;
+		while (n && ((unsigned char)s[n] & 0xc0) == 0x80)
+			n--;
+	}
+	memmove(out, s, n);
+	out[n] = '\0';
+}
+
 static void fill(struct condition *it, const char *type, bool status, const char *reason,
 		 const char *message, usec now)
 {
@@ -30,9 +43,9 @@ static void fill(struct condition *it, const char *type, bool status, const char
 		it->changed = now;
 	it->status = status;
 	it->updated = now;
-	snprintf(it->type, sizeof(it->type), "%s", type);
-	snprintf(it->reason, sizeof(it->reason), "%s", reason);
-	snprintf(it->message, sizeof(it->message), "%s", message);
+	copy_cut(it->type, sizeof(it->type), type);
+	copy_cut(it->reason, sizeof(it->reason), reason);
+	copy_cut(it->message, sizeof(it->message), message);
 }
 
 bool conditions_set(struct conditions *c, const char *type, bool status, const char *reason,
@@ -109,14 +122,16 @@ static void print_one(const struct condition *it, enum conditions_style style, s
 	char changed[CLOCK_TEXT_MAX], updated[CLOCK_TEXT_MAX];
 	clock_format(it->changed, changed);
 	clock_format(it->updated, updated);
-	buf_addf(out, "{\"type\":\"%s\",\"status\":\"%s\",", it->type,
-		 it->status ? "True" : "False");
+	buf_add_str(out, "{\"type\":");
+	buf_add_json_str(out, span_of(it->type));
+	buf_addf(out, ",\"status\":\"%s\",", it->status ? "True" : "False");
 	if (style == CONDITIONS_TRAINING)
 		buf_addf(out, "\"lastUpdateTime\":\"%s\",", updated);
 	else if (style == CONDITIONS_BATCH)
 		buf_addf(out, "\"lastProbeTime\":\"%s\",", updated);
-	buf_addf(out, "\"lastTransitionTime\":\"%s\",\"reason\":\"%s\",\"message\":", changed,
-		 it->reason);
+	buf_addf(out, "\"lastTransitionTime\":\"%s\",\"reason\":", changed);
+	buf_add_json_str(out, span_of(it->reason));
+	buf_add_str(out, ",\"message\":");
 	buf_add_json_str(out, span_of(it->message));
 	buf_add_char(out, '}');
 }
@@ -137,7 +152,7 @@ static void read_text(struct span object, const char *key, char *out, size_t siz
 	struct span v;
 	auto_buf text = BUF_INIT;
 	if (json_text_member(object, key, &v) == 0 && json_text_string(v, &text) == 0)
-		snprintf(out, size, "%s", text.ptr ? text.ptr : "");
+		copy_cut(out, size, text.ptr ? text.ptr : "");
 }
 
 static usec read_time(struct span object, const char *key)

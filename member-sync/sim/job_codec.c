@@ -14,6 +14,13 @@ static int64_t int_of(const struct cJSON *o, const char *key, int64_t otherwise)
 	return json_int64(o, key, &v) == 0 ? v : otherwise;
 }
 
+/* Seconds that stay far from the end of time when they are counted in microseconds. */
+static int64_t seconds_of(const struct cJSON *o, const char *key, int64_t otherwise)
+{
+	int64_t v = int_of(o, key, otherwise);
+	return v < 0 ? otherwise : num_min(v, (int64_t)10000000000);
+}
+
 /* Numbers of pods and indexes: what cannot be simulated is cut. */
 static int32_t count_of(const struct cJSON *o, const char *key, int32_t otherwise)
 {
@@ -31,6 +38,19 @@ static usec time_of(const struct cJSON *o, const char *key)
 static void copy_text(char *out, size_t size, const char *s)
 {
 	snprintf(out, size, "%s", s ? s : "");
+}
+
+/* A part of object names: what may not stand in one becomes a dash. */
+static void copy_name(char *out, size_t size, const char *s)
+{
+	size_t n = 0;
+	for (; s && s[n] && n + 1 < size; n++) {
+		char c = s[n];
+		bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			    (c >= '0' && c <= '9') || c == '-';
+		out[n] = good ? c : '-';
+	}
+	out[n] = '\0';
 }
 
 static char *print_or_empty(const struct cJSON *node)
@@ -57,7 +77,7 @@ static void add_set(struct sim_job *j, const char *name, const struct cJSON *tem
 		json_set_str(spec, "restartPolicy", restart);
 	if (spec)
 		json_remove(spec, "nodeName");
-	copy_text(set.name, sizeof(set.name), name);
+	copy_name(set.name, sizeof(set.name), name);
 	set.labels = print_or_empty(json_get(meta, "labels"));
 	set.annotations = print_or_empty(json_get(meta, "annotations"));
 	set.spec = print_or_empty(spec);
@@ -92,8 +112,8 @@ static void read_batch_spec(struct batch_job_spec *s, const struct cJSON *spec)
 			   : has_parallelism ? -1
 					     : 1,
 	    .backoff_limit = int_of(spec, "backoffLimit", 6),
-	    .active_deadline = int_of(spec, "activeDeadlineSeconds", -1),
-	    .ttl = int_of(spec, "ttlSecondsAfterFinished", -1),
+	    .active_deadline = seconds_of(spec, "activeDeadlineSeconds", -1),
+	    .ttl = seconds_of(spec, "ttlSecondsAfterFinished", -1),
 	    .indexed = mode && strcmp(mode, "Indexed") == 0,
 	    .suspend = json_bool(spec, "suspend", false),
 	};
@@ -251,8 +271,8 @@ static void read_training(struct sim_job *j, const struct cJSON *o, bool fresh)
 	    .elastic = json_get(spec, "elasticPolicy") != NULL,
 	    .clean = clean_of(json_str(run, "cleanPodPolicy")),
 	    .backoff_limit = int_of(run, "backoffLimit", -1),
-	    .active_deadline = int_of(run, "activeDeadlineSeconds", -1),
-	    .ttl = int_of(run, "ttlSecondsAfterFinished", -1),
+	    .active_deadline = seconds_of(run, "activeDeadlineSeconds", -1),
+	    .ttl = seconds_of(run, "ttlSecondsAfterFinished", -1),
 	};
 	const char *success = json_str(spec, "successPolicy");
 	s->all_workers = success && strcmp(success, "AllWorkers") == 0;
@@ -316,10 +336,10 @@ static void read_replicated(struct job_set_spec *s, const struct cJSON *r)
 {
 	struct job_set_replicated *to = &s->jobs[s->n_jobs];
 	struct batch_job_spec job;
-	copy_text(to->name, sizeof(to->name), json_str(r, "name"));
-	copy_text(to->group, sizeof(to->group), json_str(r, "groupName"));
+	copy_name(to->name, sizeof(to->name), json_str(r, "name"));
+	copy_name(to->group, sizeof(to->group), json_str(r, "groupName"));
 	if (!*to->group)
-		copy_text(to->group, sizeof(to->group), "default");
+		copy_name(to->group, sizeof(to->group), "default");
 	to->replicas = count_of(r, "replicas", 1);
 	read_batch_spec(&job, json_path(r, "template", "spec", NULL));
 	to->parallelism = job.parallelism;
@@ -363,7 +383,7 @@ static void read_job_set_spec(struct job_set_spec *s, const struct cJSON *spec)
 	    .max_restarts = count_of(failure, "maxRestarts", 0),
 	    .any_success = op && strcmp(op, "Any") == 0,
 	    .in_order = order && strcmp(order, "InOrder") == 0,
-	    .ttl = int_of(spec, "ttlSecondsAfterFinished", -1),
+	    .ttl = seconds_of(spec, "ttlSecondsAfterFinished", -1),
 	};
 	json_foreach (json_get(spec, "replicatedJobs"), r)
 		if (s->n_jobs < JOB_SET_MAX_REPLICATED)
@@ -445,8 +465,8 @@ static void read_ray_spec(struct sim_job *j, const struct cJSON *spec)
 	*s = (struct ray_job_spec){
 	    .suspend = json_bool(spec, "suspend", false),
 	    .shutdown = json_bool(spec, "shutdownAfterJobFinishes", false),
-	    .ttl = int_of(spec, "ttlSecondsAfterFinished", 0),
-	    .active_deadline = int_of(spec, "activeDeadlineSeconds", -1),
+	    .ttl = seconds_of(spec, "ttlSecondsAfterFinished", 0),
+	    .active_deadline = seconds_of(spec, "activeDeadlineSeconds", -1),
 	    .backoff_limit = count_of(spec, "backoffLimit", 0),
 	    .duration = 10 * USEC_PER_SEC,
 	};
