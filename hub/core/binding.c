@@ -76,34 +76,50 @@ static void digest_pack(const struct job *j, struct buf *out)
 	add_text(out, j->policy_name);
 }
 
-int binding_restore(struct job *j, const struct store_object *o)
+static int digest_head(const struct store_object *o, struct digest_head *h)
+{
+	if (o->digest.len < sizeof(*h))
+		return -EINVAL;
+	memcpy(h, o->digest.ptr, sizeof(*h));
+	if (h->version != DIGEST_VERSION || h->step >= DISPATCH_STEP_MAX ||
+	    h->uid_len >= DISPATCH_UID_MAX ||
+	    o->digest.len != sizeof(*h) + h->uid_len + h->policy_ns_len + h->policy_name_len)
+		return -EINVAL;
+	return 0;
+}
+
+int binding_dispatch(const struct store_object *o, struct dispatch_state *ret)
 {
 	struct digest_head h;
-	const char *p = o->digest.ptr + sizeof(h);
 
-	if (o->digest.len < sizeof(h))
+	if (digest_head(o, &h) < 0)
 		return -EINVAL;
-	memcpy(&h, o->digest.ptr, sizeof(h));
-	if (h.version != DIGEST_VERSION || h.step >= DISPATCH_STEP_MAX ||
-	    h.uid_len >= DISPATCH_UID_MAX ||
-	    o->digest.len != sizeof(h) + h.uid_len + h.policy_ns_len + h.policy_name_len)
-		return -EINVAL;
-	j->dispatch = (struct dispatch_state){
+	*ret = (struct dispatch_state){
 	    .step = (enum dispatch_step)h.step,
 	    .member = h.member,
 	    .epoch = h.epoch,
 	    .start_seen = h.start_seen,
 	    .copy_gone = h.copy_gone,
 	};
-	memcpy(j->dispatch.uid, p, h.uid_len);
+	memcpy(ret->uid, o->digest.ptr + sizeof(h), h.uid_len);
+	return 0;
+}
+
+int binding_restore(struct job *j, const struct store_object *o)
+{
+	struct digest_head h;
+
+	if (digest_head(o, &h) < 0 || binding_dispatch(o, &j->dispatch) < 0)
+		return -EINVAL;
+	const char *policy = o->digest.ptr + sizeof(h) + h.uid_len;
 	j->first_attempt = h.first_attempt;
 	j->decided_at = h.decided_at;
 	j->replacements = h.replacements;
 	free(j->policy_ns);
 	free(j->policy_name);
-	j->policy_ns = h.has_policy_ns ? xstrndup(p + h.uid_len, h.policy_ns_len) : NULL;
+	j->policy_ns = h.has_policy_ns ? xstrndup(policy, h.policy_ns_len) : NULL;
 	j->policy_name =
-	    h.policy_name_len ? xstrndup(p + h.uid_len + h.policy_ns_len, h.policy_name_len) : NULL;
+	    h.policy_name_len ? xstrndup(policy + h.policy_ns_len, h.policy_name_len) : NULL;
 	memcpy(j->binding_uid, o->uid, STORE_UID_LEN);
 	j->binding_exists = true;
 	return 0;

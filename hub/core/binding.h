@@ -21,6 +21,9 @@ int binding_draft(const struct core *c, const struct job *j, struct object_draft
  * policy, and the identity of the binding. -EINVAL when malformed. */
 int binding_restore(struct job *j, const struct store_object *o) MUST_CHECK;
 
+/* Only the dispatch state out of a stored binding's digest. -EINVAL when malformed. */
+int binding_dispatch(const struct store_object *o, struct dispatch_state *ret) MUST_CHECK;
+
 /* "{c1:0,[{master 1} {worker 2}]}", or "{c1:3}" for kinds of one template: the Result of the
  * ScheduleBindingSucceed event (ack-fleet.md 1.5). */
 void binding_result(const struct job *j, const char *cluster, struct buf *out);

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/num.h"
+#include "core/admission/settle.h"
 
 #include <stdarg.h>
 
@@ -58,6 +59,7 @@ static int take_digest(struct job *j, struct span digest, struct err *reterr)
 	}
 	free(j->digest_bytes);
 	j->digest_bytes = bytes;
+	j->digest_len = digest.len;
 	return 0;
 }
 
@@ -113,7 +115,7 @@ int job_create(struct core *c, const struct kind *kind, const struct store_objec
 
 bool job_update(struct core *c, struct job *j, const struct store_object *o)
 {
-	bool changed = !span_eq(o->digest, span_make(j->digest_bytes, o->digest.len));
+	bool changed = !span_eq(o->digest, span_make(j->digest_bytes, j->digest_len));
 	bool was_deleting = j->deleting, was_finished = j->finished;
 
 	if (changed && take_digest(j, o->digest, NULL) < 0)
@@ -150,6 +152,7 @@ void job_destroy(struct core *c, struct job *j)
 	if (j->flushed)
 		drop_from(c->flushed.items, &c->flushed.len, j);
 	core_job_timer_remove(c, j);
+	settle_leave_member(c, j, j->dispatch.member);
 	placer_ask_unref(c->placer, j->ask);
 	fleet_shape_unref(c->fleet, j->shape);
 	vec_foreach (&j->events, e)

@@ -39,7 +39,7 @@ static void restore_placement(struct core *c, struct job *j)
 
 	if (j->dispatch.step == DISPATCH_IDLE || !m)
 		return;
-	vec_push(&m->jobs, j->number);
+	settle_enter_member(m, j);
 	p = propagation_index_get(c->policies, j->policy_ns ? span_of(j->policy_ns) : SPAN_NONE,
 				  j->policy_name ? span_of(j->policy_name) : SPAN("-"));
 	if (!p)

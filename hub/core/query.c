@@ -186,7 +186,7 @@ static void answer_quota(struct core *c, struct buf *b)
 	buf_add_str(b, "]}");
 }
 
-static const struct kind *job_kind(const struct core *c, struct span word)
+const struct kind *query_job_kind(const struct core *c, struct span word)
 {
 	for (size_t i = 0; i < c->kinds->n_kinds; i++) {
 		const struct kind *k = c->kinds->kinds[i];
@@ -217,7 +217,7 @@ static int answer_why(struct core *c, struct span path, struct buf *b, struct er
 {
 	struct span ns = span_split(&path, '/'), word = span_split(&path, '/');
 	struct span name = span_split(&path, '/');
-	const struct kind *kind = job_kind(c, word);
+	const struct kind *kind = query_job_kind(c, word);
 	struct store_object o;
 	struct job *j;
 

@@ -18,6 +18,8 @@
 /* Fills cmd->result, or cmd->err. */
 void query_answer(struct core *c, struct command *cmd);
 
+/* A job kind by plural, singular or kind in any case; NULL. */
+const struct kind *query_job_kind(const struct core *c, struct span word);
 /* The parts, each one JSON value appended to out. */
 void query_why(struct core *c, struct job *j, struct buf *out);
 void query_job_line(struct core *c, struct job *j, struct buf *out);

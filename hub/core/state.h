@@ -71,6 +71,7 @@ struct member {
 	struct map nodes;	/* name -> struct member_node */
 	struct map pods;	/* ns/name -> struct member_pod */
 	struct VEC(struct orphan) orphans;
+	bool finished_revived;	   /* unjoin: copies of finished jobs have records again */
 	uint32_t cleaning;	   /* deletes of an unjoin in flight */
 	usec unjoin_at;		   /* 0: nothing to do for an unjoin */
 	struct map prepared;	   /* "ns/x", "pc/x" -> struct prepared_thing */
@@ -121,6 +122,8 @@ struct job {
 	uint8_t uid[STORE_UID_LEN];
 	char uid_text[OBJECT_UID_TEXT];
 	char *digest_bytes;
+	size_t digest_len;
+	size_t member_at; /* place in its member's list + 1; 0: not there */
 	struct arena mem; /* holds `digest` */
 	struct job_digest digest;
 	bool deleting; /* the hub's object has a deletionTimestamp */

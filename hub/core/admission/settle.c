@@ -174,7 +174,7 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	j->top_reason = NULL;
 	free(j->dispatch_message);
 	j->dispatch_message = NULL;
-	vec_push(&m->jobs, j->number);
+	settle_enter_member(m, j);
 	m->status_dirty = true;
 	c->quota.status_dirty = true;
 	c->counters.admitted++;
@@ -201,18 +201,24 @@ void settle_release(struct core *c, struct job *j)
 	core_job_dirty(c, j);
 }
 
-static void leave_member(struct core *c, struct job *j, uint32_t was)
+void settle_enter_member(struct member *m, struct job *j)
 {
-	struct member *m = member_by_number(c, was);
+	vec_push(&m->jobs, j->number);
+	j->member_at = m->jobs.len;
+}
 
-	if (!m)
+void settle_leave_member(struct core *c, struct job *j, uint32_t number)
+{
+	struct member *m = member_by_number(c, number);
+
+	if (!m || !j->member_at)
 		return;
-	for (size_t i = 0; i < m->jobs.len; i++) {
-		if (m->jobs.items[i] == j->number) {
-			m->jobs.items[i] = m->jobs.items[--m->jobs.len];
-			break;
-		}
+	struct job *last = job_by_number(c, m->jobs.items[--m->jobs.len]);
+	if (last && last != j) {
+		m->jobs.items[j->member_at - 1] = last->number;
+		last->member_at = j->member_at;
 	}
+	j->member_at = 0;
 	m->status_dirty = true;
 	if (m->deleting)
 		m->unjoin_at = c->now;
@@ -220,7 +226,7 @@ static void leave_member(struct core *c, struct job *j, uint32_t was)
 
 void settle_idle(struct core *c, struct job *j, uint32_t was)
 {
-	leave_member(c, j, was);
+	settle_leave_member(c, j, was);
 	j->live_pods = 0;
 	if (j->deleting || j->gone) {
 		quota_dequeue(c, j);

@@ -17,6 +17,9 @@ void settle_withdraw(struct core *c, struct job *j);
 void settle_place(struct core *c, struct job *j, const struct placement_decision *d);
 /* Gives back what is held; idempotent. */
 void settle_release(struct core *c, struct job *j);
+/* Puts the job on its member's list and takes it off; each is O(1), leaving twice is fine. */
+void settle_enter_member(struct member *m, struct job *j);
+void settle_leave_member(struct core *c, struct job *j, uint32_t number);
 /* The dispatch is back at idle after a placement on member `was`. */
 void settle_idle(struct core *c, struct job *j, uint32_t was);
 /* The copy's status is terminal. */

@@ -330,7 +330,7 @@ static bool belongs_to_binding(struct core *c, const struct member *m, const str
 	const struct kind *kind = kind_by_type(c->kinds, copy->type);
 	char name[BINDING_NAME_MAX];
 	struct store_object o;
-	struct job shadow = {0};
+	struct dispatch_state s;
 
 	if (!kind || copy->name.len >= STORE_MAX_NAME)
 		return true;
@@ -339,12 +339,8 @@ static bool belongs_to_binding(struct core *c, const struct member *m, const str
 			     span_of(binding_name(kind, job_name, name)), &o);
 	if (r < 0 && r != -ENOENT)
 		return true;
-	bool belongs = r == 0 && binding_restore(&shadow, &o) == 0 &&
-		       shadow.dispatch.step != DISPATCH_IDLE &&
-		       shadow.dispatch.member == m->number && shadow.dispatch.epoch == copy->epoch;
-	free(shadow.policy_ns);
-	free(shadow.policy_name);
-	return belongs;
+	return r == 0 && binding_dispatch(&o, &s) == 0 && s.step != DISPATCH_IDLE &&
+	       s.member == m->number && s.epoch == copy->epoch;
 }
 
 void courier_copy(struct core *c, struct member *m, const struct fact *f)
