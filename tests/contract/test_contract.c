@@ -116,7 +116,6 @@ static void the_largest_object_comes_back_whole(void **state)
 	struct store_key key = key_of(1, "ns", "a");
 	size_t n = STORE_MAX_OBJECT - 100;
 	auto_free char *spec = xcalloc(1, n + 1);
-	auto_buf old = BUF_INIT;
 
 	memset(spec, 'x', n);
 	spec[0] = spec[n - 1] = '"';

@@ -238,6 +238,38 @@ static void a_change_borrows_from_its_draft(void **state)
 	object_draft_done(&d);
 }
 
+static void every_byte_of_a_string_survives_a_draft(void **state)
+{
+	char text[127 + 64];
+	size_t n = 0;
+	for (int c = 1; c < 128; c++)
+		text[n++] = (char)c;
+	for (int i = 0; i < 10; i++) {
+		memcpy(text + n, "\xc3\xa4\"\\\\", 5);
+		n += 5;
+	}
+	text[n] = '\0';
+	/* From every offset, so that each escape stands at each place of a machine word. */
+	for (size_t from = 0; from < n; from++) {
+		if (((unsigned char)text[from] & 0xc0) == 0x80)
+			continue;
+		auto_json *tree = tree_of(simple);
+		auto_json *back = NULL;
+		struct object_draft d;
+		struct span extra;
+		struct err err = ERR_INIT;
+		auto_buf decoded = BUF_INIT;
+		json_set_str(tree, "extra", text + from);
+		assert_int_equal(object_draft_from_tree(&pytorch, tree, &d, &err), 0);
+		assert_int_equal(json_parse(span_make(d.json, d.len), NULL, &back, &err), 0);
+		assert_string_equal(json_str(back, "extra"), text + from);
+		assert_int_equal(json_text_member(span_make(d.json, d.len), "extra", &extra), 0);
+		assert_int_equal(json_text_string(extra, &decoded), 0);
+		assert_text(buf_span(&decoded), text + from);
+		object_draft_done(&d);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +284,7 @@ int main(void)
 	    cmocka_unit_test(an_absent_status_removes_the_member),
 	    cmocka_unit_test(uids_have_one_written_form),
 	    cmocka_unit_test(a_change_borrows_from_its_draft),
+	    cmocka_unit_test(every_byte_of_a_string_survives_a_draft),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -217,6 +217,10 @@ static void a_required_affinity_without_terms_matches_no_node(void **state)
 	assert_int_equal(t.affinity[0].n_requirements, 0);
 }
 
+#define TERM                                                                                       \
+	"w.template.spec.affinity.nodeAffinity."                                                   \
+	"requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]"
+
 static void bad_quantities_of_a_template_are_named_by_path(void **state)
 {
 	auto_arena mem = ARENA_INIT;
@@ -234,8 +238,7 @@ static void bad_quantities_of_a_template_are_named_by_path(void **state)
 	    "w.template.spec.containers[0].resources.limits[cpu]",
 	    "w.template.spec.initContainers[1].resources.requests[a/b]",
 	    "w.template.spec.overhead[cpu]",
-	    "w.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
-	    "nodeSelectorTerms[0]",
+	    TERM,
 	    "w.template.spec.tolerations[0]",
 	    "w.template.spec.tolerations[1]",
 	};

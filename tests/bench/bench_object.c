@@ -1,0 +1,223 @@
+/*
+ * Scenario object: what one write and one watch event cost before they reach the store, on one
+ * core: a PyTorchJob of 2 KB from bytes to draft (parse, metadata, draft), a status spliced into
+ * its row, a pod and a node decoded, a selector matched.
+ */
+#include "base/json.h"
+#include "bench.h"
+#include "kinds/types.h"
+#include "kube/meta.h"
+#include "kube/node_info.h"
+#include "kube/object.h"
+#include "kube/pod_info.h"
+#include "kube/selector.h"
+
+static const struct kind pytorch = {.type = TYPE_PYTORCH_JOB,
+				    .group = "kubeflow.org",
+				    .version = "v1",
+				    .kind = "PyTorchJob",
+				    .plural = "pytorchjobs",
+				    .scope = KIND_NAMESPACED,
+				    .has_status = true,
+				    .is_job = true};
+
+static void fill(void *arg, void *out, size_t n)
+{
+	uint64_t *state = arg;
+	uint8_t *p = out;
+	for (size_t i = 0; i < n; i++)
+		p[i] = (uint8_t)bench_random(state);
+}
+
+static void add_replica(struct buf *b, const char *name, int replicas)
+{
+	buf_addf(
+	    b,
+	    "\"%s\":{\"replicas\":%d,\"restartPolicy\":\"OnFailure\",\"template\":{\"metadata\":{"
+	    "\"labels\":{\"app\":\"train\",\"team\":\"research\"}},\"spec\":{\"containers\":[{"
+	    "\"name\":\"pytorch\",\"image\":\"registry.example.com/ml/train:2.4.1\",\"command\":["
+	    "\"python\",\"-m\",\"torch.distributed.run\",\"/workspace/train.py\"],\"args\":["
+	    "\"--epochs=90\",\"--batch-size=256\",\"--data=/data/imagenet\"],\"env\":[",
+	    name, replicas);
+	for (int i = 0; i < 4; i++)
+		buf_addf(b, "%s{\"name\":\"OPTION_%d\",\"value\":\"value of option %d\"}",
+			 i ? "," : "", i, i);
+	buf_add_str(b,
+		    "],\"resources\":{\"requests\":{\"cpu\":\"8\",\"memory\":\"64Gi\","
+		    "\"nvidia.com/gpu\":8},\"limits\":{\"nvidia.com/gpu\":8}},\"volumeMounts\":[{"
+		    "\"name\":\"data\",\"mountPath\":\"/data\"}]}],\"volumes\":[{\"name\":\"data\","
+		    "\"persistentVolumeClaim\":{\"claimName\":\"imagenet\"}}]}}}");
+}
+
+static void make_job(struct buf *b)
+{
+	buf_add_str(b, "{\"apiVersion\":\"kubeflow.org/v1\",\"kind\":\"PyTorchJob\",\"metadata\":{"
+		       "\"name\":\"resnet-training-0001\",\"namespace\":\"research\",\"labels\":{"
+		       "\"team\":\"research\"},\"annotations\":{\"note\":\"benchmark\"}},\"spec\":{"
+		       "\"runPolicy\":{\"cleanPodPolicy\":\"None\"},\"pytorchReplicaSpecs\":{");
+	add_replica(b, "Master", 1);
+	buf_add_char(b, ',');
+	add_replica(b, "Worker", 7);
+	buf_add_str(b, "}}}");
+}
+
+static void must(int r)
+{
+	if (r < 0)
+		abort();
+}
+
+static void report(struct bench *b, const char *metric, uint64_t ns, int rounds, double target)
+{
+	struct bench_row row = {.name = "object",
+				.metric = metric,
+				.unit = "us",
+				.value = (double)ns / rounds / 1000,
+				.target = target,
+				.goal = target > 0 ? BENCH_AT_MOST : BENCH_INFO};
+	bench_print(b, &row);
+}
+
+struct times {
+	uint64_t parse, meta, draft, free;
+};
+
+static void create_once(struct span body, const struct meta_write *w, struct times *t)
+{
+	struct field_errors errors = {0};
+	struct err err = ERR_INIT;
+	struct object_draft d;
+	struct cJSON *tree = NULL;
+	uint64_t start = bench_cpu_now_ns(), at = start;
+
+	must(json_parse(body, NULL, &tree, &err));
+	t->parse += (at = bench_cpu_now_ns()) - start;
+	start = at;
+	must(meta_prepare_create(tree, w, &errors, &err));
+	t->meta += (at = bench_cpu_now_ns()) - start;
+	start = at;
+	must(object_draft_from_tree(&pytorch, tree, &d, &err));
+	t->draft += (at = bench_cpu_now_ns()) - start;
+	start = at;
+	bench_keep(d.len);
+	object_draft_done(&d);
+	json_free(tree);
+	t->free += bench_cpu_now_ns() - start;
+}
+
+static void bench_create(struct bench *b, struct span body, int rounds)
+{
+	uint64_t seed = 1;
+	const struct meta_random random = {fill, &seed};
+	struct meta_write w = {.kind = &pytorch,
+			       .ns = SPAN("research"),
+			       .subresource = "",
+			       .now = 1700000000 * USEC_PER_SEC,
+			       .random = &random};
+	struct times warm = {0}, t = {0};
+
+	create_once(body, &w, &warm);
+	for (int i = 0; i < rounds; i++)
+		create_once(body, &w, &t);
+	report(b, "create-parse", t.parse, rounds, 0);
+	report(b, "create-meta", t.meta, rounds, 0);
+	report(b, "create-draft", t.draft, rounds, 0);
+	report(b, "create-free", t.free, rounds, 0);
+	report(b, "create", t.parse + t.meta + t.draft + t.free, rounds, 60);
+}
+
+static void bench_splice(struct bench *b, struct span body, int rounds)
+{
+	static const char status[] = "{\"conditions\":[{\"type\":\"Created\",\"status\":\"True\"},{"
+				     "\"type\":\"Running\",\"status\":\"True\"}]}";
+	uint64_t seed = 1;
+	const struct meta_random random = {fill, &seed};
+	struct meta_write w = {.kind = &pytorch,
+			       .ns = SPAN("research"),
+			       .subresource = "",
+			       .now = 1700000000 * USEC_PER_SEC,
+			       .random = &random};
+	struct field_errors errors = {0};
+	struct err err = ERR_INIT;
+	struct object_draft d, spliced;
+	struct cJSON *tree = NULL;
+
+	must(json_parse(body, NULL, &tree, &err));
+	must(meta_prepare_create(tree, &w, &errors, &err));
+	must(object_draft_from_tree(&pytorch, tree, &d, &err));
+	struct store_object row = {.key = {TYPE_PYTORCH_JOB, SPAN("research"), SPAN("j")},
+				   .extents = d.extents,
+				   .json = span_make(d.json, d.len)};
+	uint64_t start = bench_cpu_now_ns();
+	for (int i = 0; i < rounds; i++) {
+		must(object_draft_splice_status(&row, span_of(status), false, &spliced, &err));
+		bench_keep(spliced.len);
+		object_draft_done(&spliced);
+	}
+	report(b, "splice-status", bench_cpu_now_ns() - start, rounds, 6);
+
+	auto_selector s = SELECTOR_INIT;
+	must(selector_add_labels(&s, SPAN("team=research,kueue.x-k8s.io/queue-name!=x"), &err));
+	start = bench_cpu_now_ns();
+	for (int i = 0; i < rounds; i++)
+		bench_keep(selector_matches_row(&s, &row));
+	report(b, "selector-match", bench_cpu_now_ns() - start, rounds, 0);
+	object_draft_done(&d);
+	json_free(tree);
+}
+
+static void bench_decode(struct bench *b, int rounds)
+{
+	auto_buf pod = BUF_INIT, node = BUF_INIT;
+	auto_arena mem = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct pod_info p;
+	struct node_info n;
+
+	buf_add_str(&pod,
+		    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p-0\","
+		    "\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"123456\",\"labels\":{"
+		    "\"muster.dev/hub-uid\":\"h\",\"app\":\"x\"},\"managedFields\":[");
+	for (int i = 0; i < 30; i++)
+		buf_addf(&pod, "%s{\"manager\":\"m\",\"fieldsV1\":{\"f:spec\":{\"f:x%d\":{}}}}",
+			 i ? "," : "", i);
+	buf_add_str(&pod,
+		    "]},\"spec\":{\"nodeName\":\"node-1\",\"containers\":[{\"name\":\"c\","
+		    "\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"8\",\"memory\":"
+		    "\"64Gi\",\"nvidia.com/gpu\":\"8\"}}}]},\"status\":{\"phase\":\"Running\","
+		    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
+	buf_add_str(&node,
+		    "{\"metadata\":{\"name\":\"node-1\",\"resourceVersion\":\"5\",\"labels\":{");
+	for (int i = 0; i < 20; i++)
+		buf_addf(&node, "%s\"example.com/label-%d\":\"value-%d\"", i ? "," : "", i, i);
+	buf_add_str(
+	    &node, "}},\"spec\":{},\"status\":{\"allocatable\":{\"cpu\":\"63500m\",\"memory\":"
+		   "\"256Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"8\"},\"conditions\":[{\"type\":"
+		   "\"Ready\",\"status\":\"True\"}]}}");
+	uint64_t start = bench_cpu_now_ns();
+	for (int i = 0; i < rounds; i++) {
+		must(pod_info_decode(buf_span(&pod), &mem, &p, &err));
+		arena_reset(&mem);
+	}
+	report(b, "pod-decode", bench_cpu_now_ns() - start, rounds, 0);
+	start = bench_cpu_now_ns();
+	for (int i = 0; i < rounds; i++) {
+		must(node_info_decode(buf_span(&node), &mem, &n, &err));
+		arena_reset(&mem);
+	}
+	report(b, "node-decode", bench_cpu_now_ns() - start, rounds, 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b;
+	auto_buf body = BUF_INIT;
+
+	bench_init(&b, argc, argv);
+	int rounds = b.quick ? 200 : 20000;
+	make_job(&body);
+	bench_create(&b, buf_span(&body), rounds);
+	bench_splice(&b, buf_span(&body), rounds);
+	bench_decode(&b, rounds);
+	return bench_finish(&b);
+}
