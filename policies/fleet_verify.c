@@ -10,6 +10,8 @@ static const char *verify_states(struct fleet *f)
 		const struct node_state *s = &f->states[id];
 		if (!s->refs && !s->cached)
 			continue;
+		if (s->hash != node_state_hash(f, s->node_class, node_state_free(f, id)))
+			return "the hash of a state is not that of its amounts";
 		for (uint32_t lane = 0; lane < f->n_lanes; lane++) {
 			const struct row *r = f->lanes[lane];
 			uint16_t want = 0;

@@ -15,7 +15,7 @@ static uint64_t weight(uint32_t resource)
 	return (w * (2 * resource + 3)) | 1;
 }
 
-static uint64_t hash_full(const struct fleet *f, uint32_t class_id, const int64_t *free)
+uint64_t node_state_hash(const struct fleet *f, uint32_t class_id, const int64_t *free)
 {
 	uint64_t h = (uint64_t)class_id * 0xd1342543de82ef95ULL;
 
@@ -210,7 +210,7 @@ static uint32_t reuse(struct fleet *f, uint32_t id)
 
 uint32_t node_state_ref(struct fleet *f, uint32_t take_class, const int64_t *free)
 {
-	uint64_t hash = hash_full(f, take_class, free);
+	uint64_t hash = node_state_hash(f, take_class, free);
 	uint32_t id = find(f, take_class, free, hash);
 
 	if (id == STATE_NONE)

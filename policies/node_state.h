@@ -30,6 +30,8 @@ uint64_t node_state_devices(const struct fleet *f, const int64_t *free);
 /* The fill of any row, with or without a lane. */
 uint16_t node_state_fill(const struct fleet *f, uint32_t state, const struct row *r);
 
+/* Linear in the amounts. */
+uint64_t node_state_hash(const struct fleet *f, uint32_t class_id, const int64_t *free);
 /* What one pod of a row adds to the hash of a state. */
 uint64_t node_state_hash_step(const struct row *r);
 

@@ -198,12 +198,15 @@ static void a_gang_of_alike_pods_is_refused_only_when_brute_force_fails(void **s
 
 static void several_kinds_of_pods_are_packed_truly_and_seldom_missed(void **state)
 {
+	/* What the heuristic missed when it was written; more is a step back. */
+	static const int missed[MAX_SETS + 1] = {[2] = 1, [3] = 5};
+
 	for (int sets = 2; sets <= MAX_SETS; sets++) {
 		struct tally t = play(100 + (uint64_t)sets, 6000, sets, true);
 		print_message("%d sets: %d placed, %d refused, %d missed\n", sets, t.placed,
 			      t.refused, t.missed);
 		assert_true(t.placed > 500 && t.refused > 500);
-		assert_true(t.missed * 100 < t.placed);
+		assert_true(t.missed <= missed[sets]);
 	}
 }
 

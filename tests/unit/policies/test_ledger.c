@@ -71,6 +71,63 @@ static void pods_that_show_up_take_the_place_of_what_was_assumed(void **state)
 	world_done(&w);
 }
 
+static void a_pod_takes_the_place_of_the_one_assumed_on_its_node(void **state)
+{
+	/* Whichever node shows its pods first. */
+	for (uint32_t first = 0; first < 2; first++) {
+		struct world w = world_create();
+		uint32_t c = add_cluster(&w, "c");
+		struct shape *s = gang(&w, 4, 100, 2);
+		struct ask *a = ask_of(&w, s, NULL);
+
+		add_nodes(&w, c, 2, 8000, 4);
+		assert_int_equal(place(&w, a, 1), c);
+		for (uint32_t pod = 0; pod < 4; pod++) {
+			uint32_t node = pod < 2 ? first : 1 - first;
+			assert_true(ledger_observe(w.l, 1, 0, node));
+			charge_pod(&w, c, node, 100, 2, true);
+			assert_int_equal(cluster_view_node_free(w.f, c, 0, w.gpu), 0);
+			assert_int_equal(cluster_view_node_free(w.f, c, 1, w.gpu), 0);
+		}
+		placer_ask_unref(w.p, a);
+		fleet_shape_unref(w.f, s);
+		world_done(&w);
+	}
+}
+
+static void alike_nodes_move_together_and_are_counted_one_by_one(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	/* Half a node each, one to a node because of cpu; the other ask sees what is left. */
+	struct shape *s = gang(&w, 10, 5000, 4), *t = gang(&w, 4, 1000, 1);
+	struct ask *a = ask_of(&w, s, NULL), *b = ask_of(&w, t, NULL);
+
+	add_nodes(&w, c, 12, 8000, 8);
+	assert_int_equal(decide(&w, b), c);
+	assert_int_equal(place(&w, a, 1), c);
+	assert_null(fleet_verify(w.f));
+	assert_int_equal(w.f->clusters[c].n_groups, 2);
+	assert_int_equal(place(&w, b, 2), c);
+	assert_null(fleet_verify(w.f));
+	ledger_drop(w.l, 1);
+	assert_null(fleet_verify(w.f));
+	ledger_drop(w.l, 2);
+	assert_int_equal(w.f->clusters[c].n_groups, 1);
+	/* A node named twice is charged twice. */
+	const struct fit_slot twice[] = {{3, 0, 4}, {4, 0, 1}, {3, 0, 4}, {4, 0, 1}};
+	assert_int_equal(ledger_assume(w.l, 3, s, c, twice, 4, 0, &w.err), 0);
+	assert_int_equal(cluster_view_node_free(w.f, c, 3, RESOURCE_PODS), 102);
+	assert_null(fleet_verify(w.f));
+	ledger_drop(w.l, 3);
+	assert_int_equal(cluster_view_node_free(w.f, c, 3, RESOURCE_PODS), 110);
+	placer_ask_unref(w.p, a);
+	placer_ask_unref(w.p, b);
+	fleet_shape_unref(w.f, s);
+	fleet_shape_unref(w.f, t);
+	world_done(&w);
+}
+
 static void a_pod_on_another_node_frees_the_one_that_was_assumed(void **state)
 {
 	struct world w = world_create();
@@ -225,6 +282,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(v27_the_second_job_of_the_same_second_sees_what_the_first_left),
 	    cmocka_unit_test(pods_that_show_up_take_the_place_of_what_was_assumed),
+	    cmocka_unit_test(a_pod_takes_the_place_of_the_one_assumed_on_its_node),
+	    cmocka_unit_test(alike_nodes_move_together_and_are_counted_one_by_one),
 	    cmocka_unit_test(a_pod_on_another_node_frees_the_one_that_was_assumed),
 	    cmocka_unit_test(deadlines_come_up_in_order_and_can_be_moved),
 	    cmocka_unit_test(what_has_no_node_is_held_against_the_sums),
