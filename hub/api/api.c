@@ -6,7 +6,7 @@
 #include "api/feed.h"
 #include "api/pki.h"
 #include "base/num.h"
-#include <openssl/sha.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -254,6 +254,7 @@ static void on_stop(struct task *t)
 static void run(void *arg)
 {
 	struct api *a = arg;
+	pthread_setname_np(pthread_self(), "api-loop");
 	uv_run(&a->loop, UV_RUN_DEFAULT);
 }
 

@@ -16,7 +16,8 @@
  * Limits (DESIGN section 10): body 3 MiB (413), header block 32 KiB (the library closes the
  * connection without an answer), 10 s for the header block and for each piece of a body, 60 s for
  * a whole body; a client that takes nothing for 30 s is closed. Chunked request bodies get 411.
- * A client that sends its next request while a stream or a long answer is under way is closed.
+ * A client that sends its next request while a request with a body, a stream or a long answer is
+ * under way is closed; other pipelined requests are answered in order.
  */
 #include "base/arena.h"
 #include "base/buf.h"

@@ -124,7 +124,7 @@ static void respond_error(struct http_exchange *x, int code, const char *text, b
 	http_respond(x, &r);
 }
 
-static int hand_over(struct http_conn *c)
+static int hand_over(struct http_conn *c, bool had_body)
 {
 	struct http_server *s = c->server;
 	struct http_exchange *x = c->exchange;
@@ -134,7 +134,9 @@ static int hand_over(struct http_conn *c)
 	s->n_active++;
 	lws_set_timeout(c->wsi, NO_PENDING_TIMEOUT, 0);
 	s->handler->request(s->handler->arg, x);
-	if (c->with_handler)
+	/* After a body the library tells of further bytes, and reading can go off then; after a
+	 * request without one it would spin on them. */
+	if (c->with_handler && !had_body)
 		http_lws_rx(c, c->want || lws_partial_buffered(c->wsi));
 	return c->close ? -1 : 0;
 }
@@ -199,7 +201,7 @@ static int on_http(struct http_server *s, struct lws *wsi, struct span path)
 	else if (body_length(c, x, &length)) {
 		/* The library completes a POST of length 0 by itself, others not. */
 		if (!length && !(x->request.method == HTTP_POST))
-			return hand_over(c);
+			return hand_over(c, false);
 		c->receiving = true;
 		c->since = clock_monotonic();
 		return 0;
@@ -219,9 +221,11 @@ static int on_body_end(struct http_conn *c)
 {
 	if (!c || !c->exchange)
 		return 0;
-	if (!c->receiving)
-		return -1; /* bytes of a next request while this one is being answered */
-	return hand_over(c);
+	if (c->receiving)
+		return hand_over(c, true);
+	/* Bytes of a next request while this one is being answered: the library can neither keep
+	 * nor skip them, and would call again and again. */
+	return -1;
 }
 
 static int on_writable(struct http_conn *c)

@@ -1,0 +1,138 @@
+#include "request.h"
+
+#include "api/auth.h"
+#include <stdlib.h>
+
+static struct pki *pki;
+static char dir[64], bearer[128];
+
+static int setup(void **state)
+{
+	struct pki_options o = {.dir = dir, .now = clock_now()};
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/test-auth-XXXXXX");
+	if (!mkdtemp(dir) || pki_open(&o, &pki, NULL) < 0)
+		return -1;
+	snprintf(bearer, sizeof(bearer), "Bearer %.*s", SPAN_ARGS(pki_admin_token(pki)));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+	(void)state;
+	pki_close(pki);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+static struct http_request with_cert(struct http_peer *p)
+{
+	struct http_request r = request_of(HTTP_GET, "/api/v1/pods", NULL);
+	r.peer = p;
+	return r;
+}
+
+static void a_certificate_names_user_and_groups(void **state)
+{
+	char name[] = "alice", groups[] = "dev\0ops\0";
+	struct http_peer p = {true, true, name, groups};
+	struct http_request r = with_cert(&p);
+	struct auth_user u;
+	(void)state;
+	assert_int_equal(auth_authenticate(pki, &r, &u, NULL), 0);
+	assert_span(u.name, "alice");
+	assert_true(auth_in_group(&u, "dev"));
+	assert_true(auth_in_group(&u, "ops"));
+	assert_true(auth_in_group(&u, "system:authenticated"));
+	assert_false(auth_in_group(&u, "system:masters"));
+}
+
+static void an_unverified_certificate_is_nobody_s(void **state)
+{
+	char name[] = "alice", groups[] = "system:masters\0";
+	struct http_peer p = {true, false, name, groups};
+	struct http_request r = with_cert(&p);
+	struct auth_user u;
+	struct err e = ERR_INIT;
+	(void)state;
+	assert_true(auth_authenticate(pki, &r, &u, &e) < 0);
+	assert_int_equal(e.kind, ERR_UNAUTHORIZED);
+}
+
+static void the_admin_token_is_checked_whole(void **state)
+{
+	struct http_request r = request_of(HTTP_GET, "/api", NULL);
+	struct auth_user u;
+	(void)state;
+	r.authorization = span_of(bearer);
+	assert_int_equal(auth_authenticate(pki, &r, &u, NULL), 0);
+	assert_true(auth_in_group(&u, "system:masters"));
+	r.authorization.len--;
+	assert_true(auth_authenticate(pki, &r, &u, NULL) < 0);
+	r.authorization = SPAN("Bearer ");
+	assert_true(auth_authenticate(pki, &r, &u, NULL) < 0);
+	r.authorization = SPAN("Basic YTpi");
+	assert_true(auth_authenticate(pki, &r, &u, NULL) < 0);
+}
+
+static void others_are_refused_in_kubernetes_words(void **state)
+{
+	struct http_request r =
+	    request_of(HTTP_GET, "/apis/jobset.x-k8s.io/v1alpha2/namespaces/n/jobsets/x", NULL);
+	struct auth_user u = {.name = SPAN("u")};
+	struct request_info i;
+	struct err e = ERR_INIT;
+	(void)state;
+	request_info_parse(&r, &i);
+	assert_true(auth_authorize(&u, &i, &e) < 0);
+	assert_int_equal(e.kind, ERR_FORBIDDEN);
+	assert_string_equal(e.text, "jobsets.jobset.x-k8s.io \"x\" is forbidden: User \"u\" cannot "
+				    "get resource \"jobsets\" in API group \"jobset.x-k8s.io\" in "
+				    "the namespace \"n\"");
+	r = request_of(HTTP_GET, "/api/v1/nodes", "watch=1");
+	request_info_parse(&r, &i);
+	assert_true(auth_authorize(&u, &i, &e) < 0);
+	assert_string_equal(e.text,
+			    "nodes is forbidden: User \"u\" cannot watch resource \"nodes\" "
+			    "in API group \"\" at the cluster scope");
+	r = request_of(HTTP_GET, "/metrics", NULL);
+	request_info_parse(&r, &i);
+	assert_true(auth_authorize(&u, &i, &e) < 0);
+	assert_string_equal(e.text, "forbidden: User \"u\" cannot get path \"/metrics\"");
+}
+
+static void anonymous_may_only_look_at_health(void **state)
+{
+	static const struct {
+		const char *path;
+		bool may;
+	} cases[] = {{"/version", true},  {"/healthz", true},	 {"/readyz/store", true},
+		     {"/livez", true},	  {"/versions", false},	 {"/api/v1/pods", false},
+		     {"/metrics", false}, {"/openapi/v2", false}};
+	(void)state;
+	for (size_t n = 0; n < ARRAY_LEN(cases); n++) {
+		struct http_request r = request_of(HTTP_GET, cases[n].path, NULL);
+		struct auth_user u;
+		struct request_info i;
+		struct err e = ERR_INIT;
+		assert_int_equal(auth_authenticate(pki, &r, &u, NULL), 0);
+		assert_true(u.anonymous);
+		request_info_parse(&r, &i);
+		assert_int_equal(auth_authorize(&u, &i, &e) == 0, cases[n].may);
+		if (!cases[n].may)
+			assert_int_equal(e.kind, ERR_UNAUTHORIZED);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_certificate_names_user_and_groups),
+	    cmocka_unit_test(an_unverified_certificate_is_nobody_s),
+	    cmocka_unit_test(the_admin_token_is_checked_whole),
+	    cmocka_unit_test(others_are_refused_in_kubernetes_words),
+	    cmocka_unit_test(anonymous_may_only_look_at_health),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
