@@ -1,0 +1,64 @@
+/*
+ * The front of front.h as a program, for clients in other languages: front_server DIR [OPTION...]
+ * Writes DIR/kubeconfig, prints "ready URL", serves until SIGTERM.
+ *	--durable --sync --listen HOST:PORT --sim --log-bytes N
+ */
+#include "front.h"
+
+#include "base/num.h"
+#include "kinds/kinds.h"
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: front_server DIR [--durable] [--sync] [--sim] [--listen ADDRESS] "
+			"[--log-bytes N]\n");
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	struct front_options o = {.listen = "127.0.0.1:0", .kinds = kinds_hub()};
+	struct front *f = NULL;
+	struct err e = ERR_INIT;
+	char path[PATH_MAX];
+	sigset_t set;
+	int sig;
+	if (argc < 2)
+		return usage();
+	o.dir = argv[1];
+	for (int i = 2; i < argc; i++) {
+		if (!strcmp(argv[i], "--durable"))
+			o.durable = true;
+		else if (!strcmp(argv[i], "--sync"))
+			o.sync = true;
+		else if (!strcmp(argv[i], "--sim"))
+			o.kinds = kinds_sim();
+		else if (!strcmp(argv[i], "--listen") && i + 1 < argc)
+			o.listen = argv[++i];
+		else if (!strcmp(argv[i], "--log-bytes") && i + 1 < argc &&
+			 num_parse_u64(span_of(argv[i + 1]), UINT64_MAX, &o.log_max_bytes) == 0)
+			i++;
+		else
+			return usage();
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	snprintf(path, sizeof(path), "%s/kubeconfig", o.dir);
+	if (front_open(&o, &f, &e) < 0 ||
+	    pki_write_kubeconfig(front_pki(f), front_url(f), "test", path, &e) < 0) {
+		fprintf(stderr, "front_server: %s\n", e.text);
+		front_close(f);
+		return 1;
+	}
+	printf("ready %s\n", front_url(f));
+	fflush(stdout);
+	sigwait(&set, &sig);
+	front_close(f);
+	return 0;
+}
