@@ -57,6 +57,54 @@ static void copy_spec(struct arena *a, const struct cluster_spec *from, struct c
 	to->kinds = copy_kinds(a, from->kinds, from->n_kinds);
 }
 
+/* ---- whether anything that matters is new ---- */
+
+static bool labels_eq(const struct label *a, const struct label *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!span_eq(a[i].key, b[i].key) || !span_eq(a[i].value, b[i].value))
+			return false;
+	return true;
+}
+
+static bool taints_eq(const struct taint *a, const struct taint *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!span_eq(a[i].key, b[i].key) || !span_eq(a[i].value, b[i].value) ||
+		    a[i].effect != b[i].effect)
+			return false;
+	return true;
+}
+
+static bool kinds_eq(const struct api_kind *a, const struct api_kind *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!span_eq(a[i].kind, b[i].kind) || !span_eq(a[i].api_version, b[i].api_version))
+			return false;
+	return true;
+}
+
+static bool zones_eq(const struct span *a, const struct span *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!span_eq(a[i], b[i]))
+			return false;
+	return true;
+}
+
+/* Since-whens aside: they are for people, and decide nothing. */
+static bool spec_eq(const struct cluster_spec *a, const struct cluster_spec *b)
+{
+	return a->ready == b->ready && a->fresh == b->fresh && a->cordoned == b->cordoned &&
+	       a->sum_of_free == b->sum_of_free && span_eq(a->provider, b->provider) &&
+	       span_eq(a->region, b->region) && a->n_labels == b->n_labels &&
+	       a->n_zones == b->n_zones && a->n_taints == b->n_taints && a->n_kinds == b->n_kinds &&
+	       labels_eq(a->labels, b->labels, a->n_labels) &&
+	       zones_eq(a->zones, b->zones, a->n_zones) &&
+	       taints_eq(a->taints, b->taints, a->n_taints) &&
+	       kinds_eq(a->kinds, b->kinds, a->n_kinds);
+}
+
 /* ---- the roster ---- */
 
 static void rank_clusters(struct fleet *f)
@@ -160,6 +208,12 @@ int cluster_view_upsert(struct fleet *f, const struct cluster_spec *spec, uint32
 	if (fresh)
 		c = take_slot(f);
 	struct cluster *k = &f->clusters[c];
+	*ret_cluster = c;
+	if (!fresh && spec_eq(&k->spec, spec)) {
+		k->spec.ready_since_us = spec->ready_since_us;
+		k->spec.fresh_since_us = spec->fresh_since_us;
+		return 0;
+	}
 	struct arena old = k->arena;
 	k->arena = ARENA_INIT;
 	/* The given spec may be the one we hold, so it is copied before the old one goes. */
@@ -170,7 +224,6 @@ int cluster_view_upsert(struct fleet *f, const struct cluster_spec *spec, uint32
 		roster_add(f, c);
 	}
 	fleet_touch(f, c, true);
-	*ret_cluster = c;
 	return 0;
 }
 

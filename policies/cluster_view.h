@@ -105,8 +105,8 @@ const struct job_shape *shape_spec(const struct shape *s);
 /* Same for equal shapes while one of them is alive; small, for use as an index. */
 uint32_t shape_id(const struct shape *s);
 
-/* Adds a member, or replaces all that is known of it but its nodes. ERR_INVALID without a name,
- * ERR_TOO_LARGE beyond a limit. */
+/* Adds a member, or replaces all that is known of it but its nodes; the same again is no change.
+ * ERR_INVALID without a name, ERR_TOO_LARGE beyond a limit. */
 int cluster_view_upsert(struct fleet *f, const struct cluster_spec *spec, uint32_t *ret_cluster,
 			struct err *reterr) MUST_CHECK;
 /* Forgets a member, its nodes and pods. Its ledger entries must be dropped before. */

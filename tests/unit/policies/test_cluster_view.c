@@ -90,11 +90,61 @@ static void a_heartbeat_is_no_change(void **state)
 	add_node(&w, c, "n", 8000, 8, NULL);
 	cluster_view_set_health(w.f, c, true, true, 5);
 	cluster_view_set_cordoned(w.f, c, false);
+	assert_int_equal(add_cluster(&w, "c"), c);
 	assert_true(cluster_view_version(w.f, c) == before);
 	cluster_view_set_health(w.f, c, false, true, 7);
 	assert_true(cluster_view_version(w.f, c) > before);
 	assert_int_equal(cluster_view_spec(w.f, c)->ready_since_us, 7);
 	assert_int_equal(cluster_view_spec(w.f, c)->fresh_since_us, 0);
+	world_done(&w);
+}
+
+static void every_part_of_a_cluster_that_changes_is_a_change(void **state)
+{
+	static const struct label l[] = {{SPAN("a"), SPAN("1")}, {SPAN("a"), SPAN("2")}};
+	static const struct taint t[] = {{SPAN("a"), SPAN("1"), TAINT_NO_SCHEDULE},
+					 {SPAN("a"), SPAN("1"), TAINT_NO_EXECUTE}};
+	static const struct api_kind k[] = {{SPAN("v1"), SPAN("A")}, {SPAN("v1"), SPAN("B")}};
+	static const struct span z[] = {SPAN("z1"), SPAN("z2")};
+	/* Each differs from the one before in one thing. */
+	static const struct cluster_spec rows[] = {
+	    {.ready = true},
+	    {.ready = false},
+	    {.fresh = true},
+	    {.cordoned = true},
+	    {.sum_of_free = true},
+	    {.provider = SPAN("p")},
+	    {.region = SPAN("r")},
+	    {.labels = l, .n_labels = 1},
+	    {.labels = l + 1, .n_labels = 1},
+	    {.taints = t, .n_taints = 1},
+	    {.taints = t + 1, .n_taints = 1},
+	    {.kinds = k, .n_kinds = 1},
+	    {.kinds = k + 1, .n_kinds = 1},
+	    {.zones = z, .n_zones = 1},
+	    {.zones = z + 1, .n_zones = 1},
+	    {.zones = z, .n_zones = 2},
+	};
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct cluster_spec spec = rows[i];
+		uint64_t before = cluster_view_version(w.f, c);
+		spec.name = SPAN("c");
+		assert_int_equal(cluster_view_upsert(w.f, &spec, &c, &w.err), 0);
+		assert_true(cluster_view_version(w.f, c) > before);
+		before = cluster_view_version(w.f, c);
+		spec.ready_since_us = (int64_t)i;
+		assert_int_equal(cluster_view_upsert(w.f, &spec, &c, &w.err), 0);
+		assert_true(cluster_view_version(w.f, c) == before);
+		assert_int_equal(cluster_view_spec(w.f, c)->ready_since_us, i);
+		/* What we hold may be handed in again. */
+		spec = *cluster_view_spec(w.f, c);
+		spec.cordoned = !spec.cordoned;
+		assert_int_equal(cluster_view_upsert(w.f, &spec, &c, &w.err), 0);
+		assert_true(cluster_view_version(w.f, c) > before);
+	}
 	world_done(&w);
 }
 
@@ -217,6 +267,7 @@ int main(void)
 	    cmocka_unit_test(pods_may_come_before_their_node_and_stay_when_it_goes),
 	    cmocka_unit_test(nodes_that_take_no_pods_are_not_counted),
 	    cmocka_unit_test(a_heartbeat_is_no_change),
+	    cmocka_unit_test(every_part_of_a_cluster_that_changes_is_a_change),
 	    cmocka_unit_test(clusters_are_walked_in_order_of_name_and_their_numbers_reused),
 	    cmocka_unit_test(what_is_beyond_the_limits_is_refused),
 	    cmocka_unit_test(vectors_grow_with_the_kinds_of_resources),
