@@ -357,6 +357,8 @@ static int open_multi(struct client *c, struct err *reterr)
 	CURLM *multi = multi_loop_handle(c->ml);
 	curl_multi_setopt(multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
 	curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)CLIENT_STREAMS);
+	/* Between bursts connections stay: libcurl would close all above four per handle. */
+	curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)CLIENT_CONNECTIONS + 4);
 	curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)CLIENT_CONNECTIONS + 4);
 	return 0;
 }

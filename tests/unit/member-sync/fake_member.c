@@ -20,7 +20,7 @@ struct fake_connection {
 	SSL *ssl;
 	pthread_t thread;
 	_Atomic bool over; /* this side is done with it */
-	bool ended; /* its thread is about to return */
+	bool ended;	   /* its thread is about to return */
 };
 
 struct resource {
