@@ -1,26 +1,32 @@
 #include "registry/expiry.h"
-#include "base/buf.h"
-#include "base/num.h"
+#include "base/json.h"
 #include "registry/registry_priv.h"
 #include <errno.h>
 
-#define CURSOR_KEY SPAN("registry.expiry")
-/* Log rows or Events looked at per step. */
-#define STEP_ROWS 512
-/* Rows of an expired Event: itself. One more for the cursor. */
+/* Events looked at per step: well under a millisecond. */
+#define STEP_EVENTS 512
+/* Rows of an expired Event: itself, and what it might leave. */
 #define ROWS_EACH 2
+/* Walks in one time to live. */
+#define WALKS 20
 
 static void expiry_set(struct expiry *to, const struct expiry *from)
 {
 	*to = *from;
-	to->sweep_ns = xstrdup(from->sweep_ns);
-	to->sweep_name = xstrdup(from->sweep_name);
+	to->ns = xstrdup(from->ns);
+	to->name = xstrdup(from->name);
+}
+
+static void forget_place(struct expiry *e)
+{
+	free(e->ns);
+	free(e->name);
+	e->ns = e->name = NULL;
 }
 
 void expiry_done(struct expiry *e)
 {
-	free(e->sweep_ns);
-	free(e->sweep_name);
+	forget_place(e);
 	*e = (struct expiry){0};
 }
 
@@ -30,137 +36,100 @@ void expiry_batch_clear(struct expiry_batch *eb)
 	eb->moved = false;
 }
 
-int expiry_load(struct registry *r, struct err *reterr)
+void expiry_load(struct registry *r)
 {
-	struct span value;
-	auto_reader *reader = NULL;
-	r->expiry.next = INT64_MAX;
-	if (!r->event_kind)
-		return 0;
-	int rc = store_read_begin(registry_store(r, r->event_kind), &reader, reterr);
-	if (rc)
-		return rc;
-	if (store_get_aux(reader, STORE_AUX_SETTING, CURSOR_KEY, &value) == 0 &&
-	    num_parse_u64(value, UINT64_MAX, &r->expiry.cursor))
-		return err_set(reterr, ERR_INTERNAL, "the expiry cursor is not a number");
-	r->expiry.next = 0;
-	return 0;
+	r->expiry.next = r->event_kind ? 0 : INT64_MAX;
 }
 
 usec expiry_due(const struct expiry *e)
 {
-	return e->sweeping ? 0 : e->next;
+	return e->walking ? 0 : e->next;
 }
 
-struct scan {
-	struct registry_batch *b;
-	struct expiry *to;
-	size_t looked, *rows;
-	bool stopped, deleted;
-};
-
-static int look_at_row(void *arg, const struct store_log_row *row)
+static void take_later(struct span object, const char *key, usec now, usec *latest)
 {
-	struct scan *s = arg;
-	struct registry_batch *b = s->b;
-	const struct kind *k = b->reg->event_kind;
-	usec old_at = row->time + b->reg->options.event_ttl;
-	if (old_at > b->now) {
-		s->to->next = old_at;
-		return 1;
-	}
-	if (s->looked++ == STEP_ROWS || *s->rows <= ROWS_EACH) {
-		s->to->next = 0;
-		s->stopped = true;
-		return 1;
-	}
-	const struct store_key *key = &row->object.key;
-	struct store_object now;
-	if (key->type == k->type && row->op != STORE_LOG_DELETED &&
-	    registry_get(b, k, key->ns, key->name, &now) == 0 && now.revision == row->revision) {
-		if (registry_delete(b, k, key->ns, key->name, PROPAGATE_BACKGROUND))
-			return -EIO;
-		*s->rows -= ROWS_EACH;
-		s->deleted = true;
-	}
-	s->to->cursor = row->revision;
-	return 0;
+	struct span v;
+	usec t;
+	/* What lies ahead is a clock that is wrong: it must not keep an Event for ever. */
+	if (json_text_member(object, key, &v) == 0 && clock_parse(json_text_plain(v), &t) == 0 &&
+	    t > *latest && t <= now)
+		*latest = t;
 }
 
-static void start_sweep(struct registry_batch *b, struct expiry *to)
+static usec last_seen(const struct store_object *o, usec now)
 {
-	struct store *st = registry_store(b->reg, b->reg->event_kind);
-	to->sweeping = true;
-	to->sweep_floor = store_floor(st);
-	if (to->cursor < to->sweep_floor)
-		to->cursor = to->sweep_floor;
+	usec latest = 0;
+	struct store_extent m = o->extents.metadata;
+	struct span series;
+	take_later(span_make(o->json.ptr + m.at, m.len), "creationTimestamp", now, &latest);
+	take_later(o->json, "lastTimestamp", now, &latest);
+	take_later(o->json, "deprecatedLastTimestamp", now, &latest);
+	if (json_text_member(o->json, "series", &series) == 0 &&
+	    json_text_type(series) == JSON_OBJECT)
+		take_later(series, "lastObservedTime", now, &latest);
+	return latest;
 }
 
-/* Deletes Events whose newest log row is already trimmed. True when the walk has ended. */
-static bool sweep(struct registry_batch *b, struct expiry *to, struct scan *s)
+static void look_at(struct registry_batch *b, struct expiry *to, const struct store_object *o,
+		    size_t *rows)
 {
 	const struct kind *k = b->reg->event_kind;
-	struct store_key after = {k->type, span_of(to->sweep_ns), span_of(to->sweep_name)};
-	struct store_range range = {.type = k->type, .after = to->sweep_name ? &after : NULL};
+	struct span ns = arena_span(&b->mem, o->key.ns), name = arena_span(&b->mem, o->key.name);
+	usec end = last_seen(o, b->now) + b->reg->options.event_ttl;
+	if (end <= b->now) {
+		if (registry_delete(b, k, ns, name, PROPAGATE_BACKGROUND) == 0)
+			*rows -= ROWS_EACH;
+	} else if (end < to->oldest) {
+		to->oldest = end;
+	}
+	forget_place(to);
+	to->ns = xstrndup(ns.ptr ? ns.ptr : "", ns.len);
+	to->name = xstrndup(name.ptr, name.len);
+}
+
+/* True when the walk has come to its end. */
+static bool walk(struct registry_batch *b, struct expiry *to, size_t *rows)
+{
+	const struct kind *k = b->reg->event_kind;
+	struct store_key after = {k->type, span_of(to->ns), span_of(to->name)};
+	struct store_range range = {.type = k->type, .after = to->name ? &after : NULL};
 	struct store_reader *reader;
 	struct store_iter *it;
 	struct store_object o;
+	size_t looked = 0;
 	int failed = 0;
 	if (registry_reader(b, k, &reader, NULL) || store_iter_begin(reader, &range, &it, NULL))
 		return false;
+	/* The key of `after` is read by begin alone: its strings may go while the walk goes on. */
 	bool stopped = false;
-	while (store_iter_next(it, &o, &failed)) {
-		if (s->looked++ == STEP_ROWS || *s->rows <= ROWS_EACH) {
-			stopped = true;
-			break;
-		}
-		struct span ns = arena_span(&b->mem, o.key.ns);
-		struct span name = arena_span(&b->mem, o.key.name);
-		if (o.revision < to->sweep_floor &&
-		    registry_delete(b, k, ns, name, PROPAGATE_BACKGROUND) == 0) {
-			*s->rows -= ROWS_EACH;
-			s->deleted = true;
-		}
-		free(to->sweep_ns);
-		free(to->sweep_name);
-		to->sweep_ns = xstrndup(ns.ptr ? ns.ptr : "", ns.len);
-		to->sweep_name = xstrndup(name.ptr, name.len);
+	while (!stopped && store_iter_next(it, &o, &failed)) {
+		look_at(b, to, &o, rows);
+		stopped = ++looked == STEP_EVENTS || *rows <= ROWS_EACH;
 	}
 	store_iter_end(it);
 	return !stopped && !failed;
 }
 
-static void save_cursor(struct registry_batch *b, uint64_t cursor)
-{
-	auto_buf text = BUF_INIT;
-	buf_add_u64(&text, cursor);
-	registry_put_aux(b, b->reg->event_kind->mirrored, STORE_AUX_SETTING, CURSOR_KEY,
-			 buf_span(&text));
-}
-
 bool expiry_work(struct registry_batch *b, size_t *rows)
 {
 	struct expiry *e = &b->reg->expiry;
-	if (!b->reg->event_kind || (!e->sweeping && e->next > b->now) || *rows <= 2 * ROWS_EACH)
+	if (expiry_due(e) > b->now || *rows <= ROWS_EACH)
 		return false;
 	expiry_batch_clear(&b->expiry);
 	struct expiry *to = &b->expiry.to;
 	expiry_set(to, e);
 	b->expiry.moved = true;
-	*rows -= 1; /* the cursor's */
-	struct scan s = {.b = b, .to = to, .rows = rows};
-	struct store_reader *reader;
-	if (to->sweeping) {
-		if (sweep(b, to, &s))
-			to->sweeping = false;
-	} else if (registry_reader(b, b->reg->event_kind, &reader, NULL) == 0) {
-		to->next = INT64_MAX; /* unless a younger row says when */
-		if (store_log_scan(reader, to->cursor, look_at_row, &s) == -ETIME)
-			start_sweep(b, to);
+	if (!to->walking) {
+		to->walking = true;
+		to->oldest = INT64_MAX;
+		forget_place(to);
 	}
-	if (s.deleted)
-		save_cursor(b, to->cursor);
-	return to->sweeping || s.stopped;
+	if (walk(b, to, rows)) {
+		usec soonest = b->now + b->reg->options.event_ttl / WALKS;
+		to->walking = false;
+		to->next = to->oldest < soonest ? soonest : to->oldest;
+	}
+	return to->walking;
 }
 
 void expiry_committed(struct registry_batch *b)
@@ -171,7 +140,7 @@ void expiry_committed(struct registry_batch *b)
 		*e = b->expiry.to;
 		b->expiry = (struct expiry_batch){0};
 	}
-	if (e->next != INT64_MAX || !b->reg->event_kind)
+	if (e->walking || e->next != INT64_MAX || !b->reg->event_kind)
 		return;
 	vec_foreach (&b->changes, c)
 		if (c->kind->type == b->reg->event_kind->type && c->op == STORE_PUT)

@@ -21,8 +21,7 @@ int registry_open(const struct registry_options *o, struct registry **ret, struc
 	int rc = garbage_load(r, reterr);
 	if (!rc)
 		rc = namespaces_load(r, reterr);
-	if (!rc)
-		rc = expiry_load(r, reterr);
+	expiry_load(r);
 	if (rc) {
 		registry_close(r);
 		return rc;

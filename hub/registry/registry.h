@@ -23,7 +23,7 @@
  *    list that is in the store and so survives a restart;
  *  - namespace lifecycle: label and finalizer at birth, ServiceAccount default, Terminating,
  *    contents deleted in bounded steps, then gone;
- *  - Events older than their time to live are deleted, found by walking the watch log.
+ *  - Events older than their time to live are deleted, found by a walk now and then.
  * What it does not: generation, defaulting, validation, managed fields (the workers did), quota,
  * dispatch.
  *

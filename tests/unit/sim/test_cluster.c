@@ -27,6 +27,7 @@ static struct {
 	char dir[64], nodes[96];
 	struct cluster *c;
 	struct wakeup *wakeup;
+	size_t map_bytes;
 	usec now;
 	struct err err;
 	uint64_t revision;
@@ -40,7 +41,7 @@ static void open_cluster(void)
 				    .nodes_file = t.nodes,
 				    .time_scale = 1,
 				    .seed = 5,
-				    .map_bytes = (size_t)256 << 20,
+				    .map_bytes = t.map_bytes,
 				    .events = true,
 				    .wakeup = t.wakeup,
 				    .version = "v1.34.0"};
@@ -59,6 +60,7 @@ static int setup(void **state)
 	assert_int_equal(write(fd, nodes_yaml, sizeof(nodes_yaml) - 1), sizeof(nodes_yaml) - 1);
 	close(fd);
 	assert_int_equal(wakeup_create(&t.wakeup, &e), 0);
+	t.map_bytes = (size_t)256 << 20;
 	open_cluster();
 	t.now = clock_now(); /* not before the cluster's own birth */
 	return 0;
@@ -563,6 +565,51 @@ static void many_jobs_need_more_than_one_batch(void **state)
 	assert_string_equal(conditions(TYPE_JOB, "wide"), "SuccessCriteriaMet Complete");
 }
 
+static void a_full_store_refuses_writes_and_recovers(void **state)
+{
+	struct err e = ERR_INIT;
+	usec due;
+	create(TYPE_PYTORCH_JOB, PYTORCH("early", "", "Never", "'muster.dev/sim-duration':'5s'"));
+	cluster_close(t.c);
+	t.map_bytes = (size_t)1 << 20; /* what is in it already, and little more */
+	open_cluster();
+	int failures = 0;
+	/* controllers go on; writes fail now and then, and nothing half done is seen */
+	for (int i = 0; i < 400 && !failures; i++) {
+		char name[32], text[512];
+		snprintf(name, sizeof(name), "fill-%d", i);
+		snprintf(
+		    text, sizeof(text),
+		    "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'%s','namespace':"
+		    "'default','uid':'22222222-0000-4000-8000-%012d'},'data':{'k':'%0300d'}}",
+		    name, i, i);
+		auto_free char *json = unquote(text);
+		auto_json *tree = NULL;
+		assert_int_equal(json_parse(span_of(json), NULL, &tree, &e), 0);
+		struct command *c = command_create(COMMAND_CREATE, kind(TYPE_CONFIG_MAP),
+						   SPAN("default"), span_of(name));
+		c->draft = draft(kind(TYPE_CONFIG_MAP), tree);
+		c->done = done;
+		c->subresource = "";
+		struct backend *b = cluster_backend(t.c);
+		assert_int_equal(b->ops->submit(b, c, &e), 0);
+		failures += cluster_step(t.c, t.now, &due, &e) != 0;
+	}
+	assert_int_equal(failures, 1);
+	assert_int_equal(e.kind, ERR_NO_SPACE);
+	assert_int_equal(t.err.kind, ERR_NO_SPACE); /* the client heard it */
+	struct cluster_stats st;
+	cluster_stats(t.c, &st);
+	assert_int_equal(st.pods, 3); /* the caches are what the store says */
+	assert_int_equal(st.jobs, 1);
+	cluster_close(t.c);
+	t.map_bytes = (size_t)256 << 20; /* there is room again */
+	open_cluster();
+	pass(6 * S);
+	assert_string_equal(conditions(TYPE_PYTORCH_JOB, "early"),
+			    "Created Running=False Succeeded");
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -583,6 +630,7 @@ int main(void)
 	    T(a_ray_job_runs_and_shuts_down),
 	    T(a_ttl_removes_a_finished_job),
 	    T(many_jobs_need_more_than_one_batch),
+	    T(a_full_store_refuses_writes_and_recovers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
