@@ -97,7 +97,7 @@ static char *unquote(const char *s)
 struct object_draft fixture_draft(const struct kind *k, const char *json)
 {
 	struct err e = ERR_INIT;
-	struct object_draft d;
+	struct object_draft d = {0};
 	auto_free char *text = unquote(json);
 	auto_json *tree = NULL;
 	if (json_parse(span_of(text), NULL, &tree, &e) || object_draft_from_tree(k, tree, &d, &e))
