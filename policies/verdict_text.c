@@ -276,10 +276,12 @@ static void remedy_of_fit(struct text *t, const struct fleet *f, const struct ve
 		    resource_format(names, m->resource, m->need - m->free, number, sizeof(number)),
 		    resource_table_name(names, m->resource));
 	} else if (m->topology) {
-		add(t, "%" PRId64 " more free domains of %.*s", m->need - m->largest,
+		add(t, "%" PRId64 " more free domain%s of %.*s", m->need - m->largest,
+		    m->need - m->largest == 1 ? "" : "s",
 		    SPAN_ARGS(shape_spec(v->shape)->exclusive_topology));
 	} else if (m->resource == RESOURCE_MAX) {
-		add(t, "room for %" PRId64 " more pods", m->need - m->largest);
+		add(t, "room for %" PRId64 " more pod%s", m->need - m->largest,
+		    m->need - m->largest == 1 ? "" : "s");
 	} else {
 		add(t, "room for %" PRId64 " more pod%s: ", m->need - m->largest,
 		    m->need - m->largest == 1 ? "" : "s");

@@ -56,6 +56,41 @@ static void small_holes_are_filled_first(void **state)
 	world_done(&w);
 }
 
+static void many_kinds_of_nodes_are_taken_in_the_same_order(void **state)
+{
+	/* 46 holes of 65 to 110 pods, met in an order that is neither up nor down. */
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct request buf[2][2];
+	struct pod_set sets[] = {pods(&w, "small", 65 + 66 + 67, 1000, 0, buf[0]),
+				 pods(&w, "large", 1, 110000, 0, buf[1])};
+	struct fit_result r;
+	char name[16];
+
+	for (int i = 0; i < 46; i++) {
+		int cpus = 65 + i * 17 % 46;
+		snprintf(name, sizeof(name), "n%d", cpus);
+		add_node(&w, c, name, cpus * 1000, 0, NULL);
+	}
+	for (size_t n_sets = 1; n_sets <= 2; n_sets++) {
+		struct shape *s = shape_of(&w, sets, n_sets, NULL);
+		uint32_t pods_on_small = 0;
+		assert_true(fit_gang(w.f, c, s, FIT_NODES, &r));
+		assert_int_equal(r.n_slots, 2 + n_sets);
+		for (size_t i = 0; i < r.n_slots; i++) {
+			struct span node = cluster_view_node_name(w.f, c, r.slots[i].node);
+			if (r.slots[i].set == 1)
+				assert_true(span_is(node, "n110"));
+			else if (span_is(node, "n65") || span_is(node, "n66") ||
+				 span_is(node, "n67"))
+				pods_on_small += r.slots[i].count;
+		}
+		assert_int_equal(pods_on_small, 65 + 66 + 67);
+		fleet_shape_unref(w.f, s);
+	}
+	world_done(&w);
+}
+
 static void pods_without_devices_stay_off_nodes_that_have_some(void **state)
 {
 	struct world w = world_create();
@@ -342,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(v26_sums_accept_what_no_node_can_hold),
 	    cmocka_unit_test(small_holes_are_filled_first),
+	    cmocka_unit_test(many_kinds_of_nodes_are_taken_in_the_same_order),
 	    cmocka_unit_test(pods_without_devices_stay_off_nodes_that_have_some),
 	    cmocka_unit_test(pod_slots_count),
 	    cmocka_unit_test(node_selector_affinity_and_taints_are_kubernetes),

@@ -1,5 +1,6 @@
 #include "fixture.h"
 
+#include "base/arena.h"
 #include "policies/propagation.h"
 
 #include <errno.h>
@@ -171,6 +172,71 @@ static void a_policy_is_replaced_and_keeps_its_own_copy(void **state)
 	propagation_index_destroy(x);
 }
 
+static void all_of_a_placement_is_kept(void **state)
+{
+	static const struct span zones[] = {SPAN("z1"), SPAN("z2")}, none[] = {SPAN("c9")};
+	static const struct node_expr field = {SPAN("zone"), NODE_OP_NOT_IN, zones, 2},
+				      expr = {SPAN("gpu"), NODE_OP_EXISTS, NULL, 0};
+	static const struct cluster_affinity aff = {
+	    .name = SPAN("near"),
+	    .exclude = none,
+	    .n_exclude = 1,
+	    .has_labels = true,
+	    .labels = {.match_labels = train, .n_match_labels = 2, .exprs = &expr, .n_exprs = 1},
+	    .fields = &field,
+	    .n_fields = 1,
+	};
+	static const struct toleration tol = {
+	    .key = SPAN("k"), .value = SPAN("v"), .effect = TAINT_NO_EXECUTE};
+	static const struct spread_constraint spread = {SPAN("cluster"), SPAN_NONE, 1, 3};
+	static const struct placement_spec spec = {
+	    .affinities = &aff,
+	    .n_affinities = 1,
+	    .tolerations = &tol,
+	    .n_tolerations = 1,
+	    .spread = &spread,
+	    .n_spread = 1,
+	    .replica_scheduling = REPLICA_DIVIDED,
+	    .gang = true,
+	    .sum_of_free = true,
+	};
+	struct arena a = ARENA_INIT;
+	struct placement_spec c = placement_spec_dup(&a, &spec);
+
+	assert_true(span_is(c.affinities[0].name, "near"));
+	assert_true(span_is(c.affinities[0].exclude[0], "c9"));
+	assert_true(span_is(c.affinities[0].labels.match_labels[1].value, "train"));
+	assert_true(span_is(c.affinities[0].labels.exprs[0].key, "gpu"));
+	assert_true(span_is(c.affinities[0].fields[0].values[1], "z2"));
+	assert_true(span_is(c.tolerations[0].key, "k") && span_is(c.tolerations[0].value, "v"));
+	assert_int_equal(c.tolerations[0].effect, TAINT_NO_EXECUTE);
+	assert_true(span_is(c.spread[0].field, "cluster") && !c.spread[0].label.ptr);
+	assert_int_equal(c.spread[0].max_groups, 3);
+	assert_true(c.gang && c.sum_of_free && c.replica_scheduling == REPLICA_DIVIDED);
+	assert_ptr_not_equal(c.tolerations[0].key.ptr, tol.key.ptr);
+	arena_done(&a);
+
+	struct placement_spec over = spec;
+	struct err err = ERR_INIT;
+	over.n_tolerations = POD_SET_MAX_TOLERATIONS + 1;
+	assert_int_equal(placement_spec_check(&over, &err), -EDOM);
+	assert_string_equal(err.field, "spec.placement.clusterTolerations");
+	over = spec;
+	over.n_spread = POD_SET_MAX_TERMS + 1;
+	assert_int_equal(placement_spec_check(&over, &err), -EDOM);
+	assert_string_equal(err.field, "spec.placement.spreadConstraints");
+	struct cluster_affinity wide[] = {aff, aff, aff};
+	wide[0].n_cluster_names = PLACEMENT_MAX_NAMES + 1;
+	wide[1].n_exclude = PLACEMENT_MAX_NAMES + 1;
+	wide[2].labels.n_exprs = POD_SET_MAX_EXPRS + 1;
+	for (size_t i = 0; i < ARRAY_LEN(wide); i++) {
+		over = spec;
+		over.affinities = &wide[i];
+		assert_int_equal(placement_spec_check(&over, &err), -EDOM);
+		assert_string_equal(err.field, "spec.placement.clusterAffinities[0]");
+	}
+}
+
 static void bad_policies_are_refused_with_their_path(void **state)
 {
 	static const struct resource_selector no_kind = {SPAN("v1"), SPAN("")};
@@ -233,6 +299,7 @@ int main(void)
 	    cmocka_unit_test(several_selectors_count_with_the_most_precise),
 	    cmocka_unit_test(system_namespaces_are_left_alone_by_cluster_wide_policies),
 	    cmocka_unit_test(a_policy_is_replaced_and_keeps_its_own_copy),
+	    cmocka_unit_test(all_of_a_placement_is_kept),
 	    cmocka_unit_test(bad_policies_are_refused_with_their_path),
 	    cmocka_unit_test(the_built_in_policy_is_a_gang_anywhere),
 	};

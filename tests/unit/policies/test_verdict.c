@@ -212,6 +212,62 @@ static void nodes_that_are_off_or_tainted_are_named(void **state)
 	world_done(&w);
 }
 
+static void whole_gangs_domains_and_long_waits_have_words_too(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct request buf[2][2];
+	struct pod_set sets[] = {pods(&w, "a", 1, 5000, 0, buf[0]),
+				 pods(&w, "b", 1, 3000, 0, buf[1])};
+	struct label rack = {SPAN("rack"), SPAN("r1")};
+	struct node_spec more = {.labels = &rack, .n_labels = 1, .ready = true};
+	struct shape *s = shape_of(&w, sets, 2, NULL);
+	struct ask *a = ask_of(&w, s, NULL);
+	struct verdict v = {.code = VERDICT_NOT_READY, .cluster = c, .since_us = 1};
+	char text[200];
+
+	/* Either fits on the first node, and 8 cpu are free in sum, on two nodes. */
+	add_node(&w, c, "n1", 7000, 0, &more);
+	add_node(&w, c, "n2", 1000, 0, &more);
+	expect(&w, a, "c", "GangFragmented",
+	       "needs room for 2 pods, nodes have room for 1 together", "room for 1 more pod",
+	       "wait");
+	sets[0].count = 2;
+	sets[0].groups = 2;
+	sets[0].requests = NULL;
+	sets[0].n_requests = 0;
+	struct shape *t = shape_of(&w, sets, 1, "rack");
+	struct ask *b = ask_of(&w, t, NULL);
+	expect(&w, b, "c", "GangFragmented", "2 groups need a rack each for themselves, 1 find one",
+	       "1 more free domain of rack", "wait");
+	static const struct {
+		int64_t seconds;
+		const char *text;
+	} rows[] = {
+	    {119, "the cluster is not ready for 119s"},
+	    {7199, "the cluster is not ready for 119m"},
+	    {86400 * 2 - 1, "the cluster is not ready for 47h"},
+	    {86400 * 3, "the cluster is not ready for 3d"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		verdict_sentence(w.f, &v, 1 + rows[i].seconds * 1000000, text, sizeof(text));
+		assert_string_equal(text, rows[i].text);
+	}
+	v.since_us = 0;
+	verdict_sentence(w.f, &v, 5000000, text, sizeof(text));
+	assert_string_equal(text, "the cluster is not ready");
+	v = (struct verdict){.code = VERDICT_MAX};
+	assert_int_equal(verdict_sentence(w.f, &v, 0, text, sizeof(text)), 0);
+	assert_int_equal(verdict_remedy(w.f, &v, text, sizeof(text)), 0);
+	assert_string_equal(verdict_reason(VERDICT_INVALID), "Unknown");
+	assert_int_equal(verdict_top(NULL, 0), 0);
+	placer_ask_unref(w.p, a);
+	placer_ask_unref(w.p, b);
+	fleet_shape_unref(w.f, s);
+	fleet_shape_unref(w.f, t);
+	world_done(&w);
+}
+
 static void a_kind_that_is_missing_is_named(void **state)
 {
 	static const struct api_kind kind = {SPAN("jobset.x-k8s.io/v1alpha2"), SPAN("JobSet")};
@@ -270,6 +326,7 @@ int main(void)
 	    cmocka_unit_test(holes_are_told_from_too_little),
 	    cmocka_unit_test(clusters_that_fit_say_which_is_better_and_why),
 	    cmocka_unit_test(nodes_that_are_off_or_tainted_are_named),
+	    cmocka_unit_test(whole_gangs_domains_and_long_waits_have_words_too),
 	    cmocka_unit_test(a_kind_that_is_missing_is_named),
 	    cmocka_unit_test(texts_are_cut_to_their_size_and_never_inside_a_character),
 	};
