@@ -345,10 +345,7 @@ static void on_commit(void *arg, struct store *store, uint64_t revision)
 
 static void make_keys(struct api_listener *l)
 {
-	struct span key = pki_serving_key_pem(l->pki), ca = pki_ca_pem(l->pki);
 	struct span token = pki_admin_token(l->pki);
-	(void)key;
-	(void)ca;
 	/* Whoever holds the admin token may read everything anyway. */
 	continue_key(token, store_incarnation(l->backend->truth), l->truth_key);
 	if (l->backend->mirror)

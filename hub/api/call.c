@@ -64,6 +64,11 @@ void call_finish(struct call *c)
 		buf_done(&a->body);
 	}
 	call_count(c);
+	if (a->code >= 500)
+		log_warn(call_api(c)->options.log, "request failed",
+			 "code=%d method=%s path=%.*s user=%.*s", a->code,
+			 http_method_name(c->request->method), SPAN_ARGS(c->info.path),
+			 SPAN_ARGS(c->user.name));
 	r.body = buf_steal(&a->body, &r.len);
 	headers = a->headers;
 	http_respond(c->x, &r); /* the call's memory goes with it */

@@ -38,8 +38,8 @@ void call_query(struct call *c)
 	/* /apis/GROUP/VERSION/...: a namespace in the path is the core's to read. */
 	size_t skip = strlen("/apis/") + c->info.group.len + 1 + c->info.version.len + 1;
 	struct span tail = c->info.path.len > skip
-				   ? span_make(c->info.path.ptr + skip, c->info.path.len - skip)
-				   : SPAN("");
+			       ? span_make(c->info.path.ptr + skip, c->info.path.len - skip)
+			       : SPAN("");
 	struct buf text = BUF_INIT;
 	struct err e = ERR_INIT;
 	request_encode_path(tail, &text);

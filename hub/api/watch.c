@@ -132,6 +132,9 @@ static void overrun(struct feed_watcher *fw)
 {
 	struct watch *w = (struct watch *)fw;
 	call_api(w->call)->metrics.watch_closed_slow++;
+	log_info(call_api(w->call)->options.log, "slow watch closed",
+		 "path=%.*s user=%.*s queued_bytes=%zu", SPAN_ARGS(w->call->info.path),
+		 SPAN_ARGS(w->call->user.name), fw->bytes);
 	close_watch(w, false);
 }
 

@@ -292,6 +292,50 @@ class Validation(Case):
         self.assertIn("PyTorchJob.kubeflow.org \"wrong\" is invalid", s["message"])
 
 
+class SharedRows(Case):
+    """One row, several groups: each answers in its own words."""
+
+    def test_a_policy_is_served_in_both_groups(self):
+        a = "/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies"
+        b = "/apis/policy.one.alibabacloud.com/v1alpha1/namespaces/default/propagationpolicies"
+        body = {"apiVersion": "policy.one.alibabacloud.com/v1alpha1", "kind": "PropagationPolicy",
+                "metadata": {"name": "both"},
+                "spec": {"resourceSelectors": [{"apiVersion": "batch/v1", "kind": "Job"}]}}
+        made = self.must(201, self.client.post(b, body))
+        self.assertEqual(made["apiVersion"], "policy.one.alibabacloud.com/v1alpha1")
+        other = self.must(200, self.client.get(a + "/both"))
+        self.assertEqual(other["apiVersion"], "policy.karmada.io/v1alpha1")
+        self.assertEqual(other["metadata"], made["metadata"])
+        self.assertEqual(other["spec"], made["spec"])
+        items = self.must(200, self.client.get(b))["items"]
+        self.assertEqual([i["apiVersion"] for i in items], [made["apiVersion"]])
+        w = self.client.watch(b)
+        self.assertEqual(w.next()["object"], made)
+        w.close()
+        got = self.must(200, self.client.patch(b + "/both", {"metadata": {"labels": {"x": "y"}}}))
+        self.assertEqual(got["apiVersion"], "policy.one.alibabacloud.com/v1alpha1")
+        self.fails(409, "AlreadyExists", self.client.post(a, {**body, "apiVersion":
+                                                              "policy.karmada.io/v1alpha1"}))
+
+    def test_an_event_has_two_shapes(self):
+        core = NS + "events"
+        new = "/apis/events.k8s.io/v1/namespaces/default/events"
+        self.must(201, self.client.post(core, {
+            "apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}, "type": "Normal",
+            "involvedObject": {"kind": "Job", "name": "j", "namespace": "default",
+                               "apiVersion": "batch/v1"},
+            "reason": "Started", "message": "it runs", "count": 1,
+            "firstTimestamp": "2026-11-21T00:00:00Z", "lastTimestamp": "2026-11-21T00:00:00Z",
+            "source": {"component": "test"}}))
+        e = self.must(200, self.client.get(new + "/e"))
+        self.assertEqual((e["apiVersion"], e["note"], e["regarding"]["name"]),
+                         ("events.k8s.io/v1", "it runs", "j"))
+        found = self.must(200, self.client.get(core, fieldSelector="involvedObject.name=j"))
+        self.assertEqual([i["message"] for i in found["items"]], ["it runs"])
+        self.assertEqual(self.must(200, self.client.get(
+            core, fieldSelector="involvedObject.name=other"))["items"], [])
+
+
 class BadInput(Case):
     def test_malformed_json_is_a_bad_request_with_its_position(self):
         s = self.fails(400, "BadRequest", self.client.post(CM, '{"kind":"ConfigMap",,}'))
