@@ -31,11 +31,19 @@ struct core_thread {
 	int (*proxy)(void *arg, struct proxy_request *p, struct err *reterr);
 	void *proxy_arg;
 	const char *version;
+	usec (*clock)(void *arg);
+	void *clock_arg;
 };
 
 static struct core_thread *thread_of(const struct core *c)
 {
 	return (struct core_thread *)(uintptr_t)c;
+}
+
+static usec time_now(const struct core *c)
+{
+	const struct core_thread *t = thread_of(c);
+	return t->clock ? t->clock(t->clock_arg) : clock_now();
 }
 
 /* ---- small services to the other files ---- */
@@ -134,7 +142,7 @@ int core_put(struct core *c, const struct kind *kind, struct span ns, struct spa
 {
 	int r = registry_put(c->batch, kind, ns, name, take_draft);
 
-	if (r < 0 && r != -EAGAIN)
+	if (r < 0 && r != -EINPROGRESS)
 		log_error(c->log, "object not written", "kind=%s name=%.*s/%.*s errno=%d",
 			  kind->kind, SPAN_ARGS(ns), SPAN_ARGS(name), -r);
 	return r;
@@ -283,8 +291,10 @@ static void run_timers(struct core *c)
 	}
 }
 
-static usec next_time(const struct core *c)
+usec core_next_time(const struct core *c)
 {
+	if (c->starved_since)
+		return c->starved_until;
 	usec t = registry_due(c->registry);
 
 	t = num_min(t, c->timers.len ? c->timers.items[0]->timer : INT64_MAX);
@@ -314,18 +324,11 @@ static void send_orders(struct core *c)
 	vec_clear(&c->orders);
 }
 
-/* One batch. True when there is more to do at once. */
-static bool turn(struct core *c, struct err *reterr)
+/* Everything that is to be done now, into the batch. True when some of it found no room. */
+static bool plan(struct core *c)
 {
-	bool more = false;
+	bool more = observe_run(c);
 
-	if (registry_begin(c->registry, clock_now(), &c->batch, reterr) < 0) {
-		c->failed = true;
-		return false;
-	}
-	c->now = registry_now(c->batch);
-	c->settings.keep_finished = atomic_load(&thread_of(c)->keep_finished);
-	more |= observe_run(c);
 	more |= run_facts(c);
 	run_timers(c);
 	capacity_sweep(c);
@@ -339,6 +342,19 @@ static bool turn(struct core *c, struct err *reterr)
 	cursors_flush(c);
 	if (!registry_batch_full(c->batch))
 		more |= registry_work(c->batch, 32);
+	return more;
+}
+
+/* One batch. True when there is more to do at once. */
+static bool turn(struct core *c, struct err *reterr)
+{
+	if (registry_begin(c->registry, time_now(c), &c->batch, reterr) < 0) {
+		c->failed = true;
+		return false;
+	}
+	c->now = registry_now(c->batch);
+	c->settings.keep_finished = atomic_load(&thread_of(c)->keep_finished);
+	bool more = plan(c);
 	c->counters.batches++;
 	int r = registry_commit(c->batch, reterr);
 	if (r == 0) {
@@ -356,6 +372,76 @@ static bool turn(struct core *c, struct err *reterr)
 	return more;
 }
 
+/* After a commit that found no space nothing is planned: writes are refused, questions answered,
+ * facts wait. Every RETRY_ROOM a batch is tried all the same: a refused one trims the log. */
+#define STARVED_WAIT USEC_PER_SEC
+#define RETRY_ROOM   (10 * USEC_PER_SEC)
+
+static void starve(struct core *c)
+{
+	struct err err;
+
+	c->starved_until = time_now(c) + STARVED_WAIT;
+	if (registry_begin(c->registry, time_now(c), &c->batch, &err) < 0)
+		return;
+	c->now = registry_now(c->batch);
+	intake_refuse(c);
+	(void)!registry_commit(c->batch, &err);
+	inbox_release(c->inbox, c->batch);
+	c->batch = registry_end(c->batch);
+}
+
+static bool has_room(const struct core *c)
+{
+	return store_has_room(c->truth) && (!c->mirror || store_has_room(c->mirror));
+}
+
+/* Reads memory anew. False when the store cannot be read or written even for that. */
+static bool rebuilt(struct core *c, struct err *reterr)
+{
+	log_error(c->log, "commit failed, memory is rebuilt", "error=\"%s\"", reterr->text);
+	core_rebuild(c, reterr);
+	if (c->rebuild && reterr->kind != ERR_NO_SPACE)
+		c->failed = true;
+	return !c->rebuild;
+}
+
+static bool is_starved(const struct core *c)
+{
+	usec now = time_now(c);
+
+	if (!c->starved_since)
+		return false;
+	return now < c->starved_until || (!has_room(c) && now < c->starved_since + RETRY_ROOM);
+}
+
+static bool guarded_turn(struct core *c, struct err *reterr)
+{
+	if (is_starved(c) || (c->rebuild && !rebuilt(c, reterr))) {
+		if (!c->failed)
+			starve(c);
+		return false;
+	}
+	c->starved_since = 0;
+	c->has_room = has_room(c);
+	bool more = turn(c, reterr);
+	if (!c->rebuild || c->failed)
+		return more;
+	c->starved_since = time_now(c);
+	(void)rebuilt(c, reterr);
+	starve(c);
+	return false;
+}
+
+bool core_turn(struct core *c, struct err *reterr)
+{
+	bool more = guarded_turn(c, reterr);
+
+	if (c->failed)
+		atomic_store(&thread_of(c)->failed, true);
+	return more && !c->failed;
+}
+
 static void *run(void *arg)
 {
 	struct core_thread *t = arg;
@@ -367,23 +453,16 @@ static void *run(void *arg)
 		if (!more) {
 			if (atomic_load(&t->stop))
 				break;
-			usec due = next_time(c);
+			usec due = core_next_time(c);
 			usec wait = due == INT64_MAX
 					? INT64_MAX
-					: clock_monotonic() + num_max(0, due - clock_now());
+					: clock_monotonic() + num_max(0, due - time_now(c));
 			wakeup_wait(c->wakeup, wait);
 		}
-		more = turn(c, &err);
-		if (c->rebuild && !c->failed) {
-			log_error(c->log, "commit failed, memory is rebuilt", "error=\"%s\"",
-				  err.text);
-			core_rebuild(c, &err);
-			wakeup_wait(c->wakeup, clock_monotonic() + USEC_PER_SEC);
-		}
+		more = core_turn(c, &err);
 	}
 	if (c->failed) {
 		log_error(c->log, "the core ends", "error=\"%s\"", err.text);
-		atomic_store(&t->failed, true);
 		pthread_kill(t->main_thread, SIGTERM);
 	}
 	return NULL;
@@ -399,7 +478,7 @@ static int memory_open(struct core *c, struct err *reterr)
 	c->ledger = ledger_create(c->fleet);
 	c->waiting = waiting_create(c->placer);
 	c->retention_next = 0;
-	int r = registry_begin(c->registry, clock_now(), &c->batch, reterr);
+	int r = registry_begin(c->registry, time_now(c), &c->batch, reterr);
 	if (r < 0)
 		return r;
 	c->now = registry_now(c->batch);
@@ -499,7 +578,7 @@ static int born(struct core *c, struct err *reterr)
 {
 	static const char *const names[] = {"default", "kube-system", "kube-public",
 					    "kube-node-lease", "kube-queue"};
-	int r = registry_begin(c->registry, clock_now(), &c->batch, reterr);
+	int r = registry_begin(c->registry, time_now(c), &c->batch, reterr);
 
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(names); i++)
 		r = registry_ensure_namespace(c->batch, names[i], reterr);
@@ -525,7 +604,9 @@ int core_create(const struct core_options *o, struct core **ret, struct err *ret
 	object_uid_format(store_incarnation(o->truth), c->hub_uid);
 	t->version = o->version;
 	memcpy(&seed, store_incarnation(o->truth), sizeof(seed));
-	seed ^= (uint64_t)clock_now();
+	t->clock = o->clock;
+	t->clock_arg = o->clock_arg;
+	seed = o->seed ? o->seed : seed ^ (uint64_t)time_now(c);
 	int r = wakeup_create(&c->wakeup, reterr);
 	if (r == 0)
 		r = registry_open(

@@ -21,10 +21,13 @@ struct core_options {
 	const struct kind_set *kinds;
 	struct store *truth, *mirror; /* borrowed */
 	const struct log *log;
-	const char *version;   /* for /version */
-	bool require_policy;   /* leave jobs alone that no policy selects */
-	usec keep_finished;    /* copies of finished jobs stay this long */
-	pthread_t main_thread; /* gets SIGTERM when the core ends by itself */
+	const char *version;	  /* for /version */
+	bool require_policy;	  /* leave jobs alone that no policy selects */
+	usec keep_finished;	  /* copies of finished jobs stay this long */
+	pthread_t main_thread;	  /* gets SIGTERM when the core ends by itself */
+	usec (*clock)(void *arg); /* UTC; NULL: clock_now() */
+	void *clock_arg;
+	uint64_t seed; /* of the uids that the core gives; 0: from incarnation and clock */
 };
 
 /* Reads the store and rebuilds memory. No thread yet. */
@@ -40,6 +43,13 @@ const char *core_hub_uid(const struct core *c);
 /* The net thread, before core_start(). Its orders go there. */
 void core_set_net(struct core *c, struct net *net,
 		  int (*proxy)(void *arg, struct proxy_request *p, struct err *reterr), void *arg);
+
+/* One turn of the loop, for tests without the thread: one batch, or what stands in for it while
+ * the store has no room. True when there is more to do at once. *reterr is set when a commit
+ * failed; core_has_failed() then says whether for good. */
+bool core_turn(struct core *c, struct err *reterr);
+/* When the next turn has something to do if nothing rings; INT64_MAX never. */
+usec core_next_time(const struct core *c);
 
 int core_start(struct core *c, struct err *reterr) MUST_CHECK;
 /* Takes no new commands, finishes what is inside, commits, joins the thread. */

@@ -65,14 +65,32 @@ static int admit(struct core *c, struct command *cmd)
 	return 0;
 }
 
+static void answer(struct core *c, struct command *cmd)
+{
+	if (cmd->verb == COMMAND_QUERY)
+		query_answer(c, cmd);
+	else
+		err_set(&cmd->err, ERR_NO_SPACE,
+			"the hub's store has no room left; the write was not taken");
+	registry_answer(c->batch, cmd);
+}
+
+void intake_refuse(struct core *c)
+{
+	struct command *cmd;
+
+	while ((cmd = inbox_take(c->inbox)))
+		answer(c, cmd);
+}
+
 bool intake_run(struct core *c)
 {
 	struct command *cmd;
 
 	while (!registry_batch_full(c->batch) && (cmd = inbox_take(c->inbox))) {
-		if (cmd->verb == COMMAND_QUERY) {
-			query_answer(c, cmd);
-			registry_answer(c->batch, cmd);
+		/* Deletions give room back: they are let through. */
+		if (cmd->verb == COMMAND_QUERY || (!c->has_room && cmd->verb != COMMAND_DELETE)) {
+			answer(c, cmd);
 			continue;
 		}
 		if (!cmd->admitted && admit(c, cmd) < 0) {
@@ -80,7 +98,7 @@ bool intake_run(struct core *c)
 			continue;
 		}
 		cmd->admitted = true;
-		if (registry_execute(c->batch, cmd) == -EAGAIN) {
+		if (registry_execute(c->batch, cmd) == -EINPROGRESS) {
 			inbox_untake(c->inbox, cmd);
 			break;
 		}

@@ -9,5 +9,7 @@
 
 /* Takes commands while the batch has room. True when more are waiting. */
 bool intake_run(struct core *c);
+/* Instead of it while the store has no room: answers every command, writes with ERR_NO_SPACE. */
+void intake_refuse(struct core *c);
 
 #endif

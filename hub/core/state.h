@@ -287,8 +287,11 @@ struct core {
 	struct core_counters counters;
 	struct fact *facts_head; /* taken, waiting for room in a batch */
 	bool restoring;
-	bool rebuild; /* memory is ahead of a commit that failed */
-	bool failed;  /* an I/O error: the process must end */
+	bool rebuild;	    /* memory is ahead of a commit that failed */
+	bool failed;	    /* an I/O error: the process must end */
+	bool has_room;	    /* the stores say so, looked at before each batch */
+	usec starved_since; /* since a commit found no space; 0: it did not */
+	usec starved_until; /* not looked at again before this time */
 };
 
 /* Puts the job on the list of those whose objects the next batches write. */

@@ -1,0 +1,122 @@
+#ifndef TESTS_CORE_CLUSTER_MODEL_H
+#define TESTS_CORE_CLUSTER_MODEL_H
+/*
+ * A member cluster as the core sees one through wire/: it takes orders and answers them, keeps
+ * copies of jobs, runs their pods on its nodes, and tells of every change on a stream that can be
+ * resumed from a revision or listed anew.
+ *
+ * Nothing here keeps time or guesses: the test decides when an order arrives, whether its answer
+ * does, how far the stream is read and how long pods run. Objects live until they are deleted, as
+ * on a real cluster: deletion is in the foreground, pods first.
+ */
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "kinds/job_digest.h"
+#include "kube/kind.h"
+#include "wire/fact.h"
+#include "wire/order.h"
+
+struct model_pod {
+	char *name; /* in its copy's namespace, or "ns/name" of a foreign one */
+	char *ns, *job_uid, *set, *node; /* node NULL: not bound */
+	struct info_amount *requests;
+	size_t n_requests;
+	enum pod_phase phase;
+	uint64_t revision;
+	bool gone;
+};
+
+struct model_copy {
+	const struct kind *kind;
+	char *path, *ns, *name, *uid, *hub_uid, *job_uid;
+	uint64_t epoch, revision;
+	bool suspended, deleting, gone;
+	enum copy_phase phase;
+	char *status;
+	usec started, ends; /* ends: when its pods succeed once all run; 0 not running */
+	int64_t n_pods;
+	struct VEC(struct model_pod *) pods;
+	bool fails; /* ends as Failed */
+};
+
+struct model_node {
+	char *name;
+	int64_t cpu_milli, gpus, pods;
+	int64_t cpu_used, gpus_used, pods_used;
+	uint64_t revision;
+	bool gone;
+};
+
+/* One change on a stream, as it was then. */
+struct model_event {
+	enum member_stream stream;
+	uint64_t revision;
+	bool deleted;
+	const void *what; /* the pod, copy or node; never freed before the model */
+	enum pod_phase pod_phase;
+	const char *pod_node;
+	struct model_copy copy; /* strings borrowed, but for status */
+};
+
+struct model {
+	char *name;
+	const struct kind_set *kinds;
+	uint8_t incarnation[STORE_UID_LEN];
+	uint64_t revision;
+	struct map copies; /* path -> copy, those that are there */
+	struct map things; /* path -> (void *)1: namespaces and what else was created */
+	struct VEC(struct model_copy *) all_copies;
+	struct VEC(struct model_pod *) pods;
+	struct VEC(struct model_node *) nodes;
+	struct VEC(struct model_event *) events;
+	uint64_t next_uid;
+	/* the hub's connection */
+	bool joined;
+	uint32_t number;
+	uint64_t sent[STREAM_MAX];
+	size_t at; /* in events */
+	struct fact *out_head, **out_tail;
+	usec run_time; /* of the next copies */
+	/* what came to pass, for assertions */
+	uint64_t lists[STREAM_MAX];
+	uint64_t creates, starts, deletes, finished;
+};
+
+struct model *model_create(const char *name, const struct kind_set *kinds, uint8_t identity);
+struct model *model_destroy(struct model *m);
+struct model_node *model_add_node(struct model *m, const char *name, int64_t cpus, int64_t gpus);
+void model_remove_node(struct model *m, const char *name);
+/* A pod that is none of the hub's. */
+struct model_pod *model_add_pod(struct model *m, const char *ns, const char *name, const char *node,
+				int64_t cpus);
+void model_end_pod(struct model *m, struct model_pod *p);
+
+/* ORDER_JOIN: the streams start at its cursors, or with a list. */
+void model_join(struct model *m, const struct order *join);
+/* Carries an ORDER_CALL out; the answer is a new FACT_RESULT. `o` stays the caller's. */
+struct fact *model_call(struct model *m, struct order *o);
+/* The answer when nobody knows, or the order was never sent. */
+struct fact *model_no_answer(const struct order *o, bool sent);
+
+/* One round of the member's controllers: pods bind, run and end, deleted copies go. True when
+ * something changed. */
+bool model_step(struct model *m, usec now);
+/* The next stream fact that the hub has not been told yet, or NULL. */
+struct fact *model_next_fact(struct model *m);
+/* Makes the stream start over with lists. */
+void model_relist(struct model *m);
+/* What FACT_MEMBER says when all is well. */
+struct fact *model_ready(const struct model *m);
+
+struct model_copy *model_copy(const struct model *m, const char *ns, const char *name);
+/* Whether a copy's pods may be working: bound and not ended. */
+bool model_copy_works(const struct model_copy *c);
+/* The copy ends as of now (for tests that do not wait). */
+void model_finish(struct model *m, struct model_copy *c, bool fails);
+/* Deletes a copy behind the hub's back, pods and all. */
+void model_vanish(struct model *m, struct model_copy *c);
+/* Objects that are left: copies, and other things that were created. */
+size_t model_left(const struct model *m);
+
+#endif

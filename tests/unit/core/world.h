@@ -1,0 +1,122 @@
+#ifndef TESTS_CORE_WORLD_H
+#define TESTS_CORE_WORLD_H
+/*
+ * A core without its thread, over memory stores, with model clusters as members and a clock that
+ * the test owns. Objects are JSON literals with single quotes for double ones.
+ *
+ * Orders that the core sends lie in world->orders until the test answers them: one by one
+ * (world_take, world_answer), or all of them as a healthy member would (world_settle).
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cluster_model.h"
+#include "core/core.h"
+#include "core/state.h"
+#include "kinds/kinds.h"
+#include "kinds/types.h"
+
+#define WORLD_MEMBERS 4
+
+struct world {
+	struct store *truth, *mirror; /* truth can be made to fail */
+	struct core *core;
+	struct net net; /* the core's orders come here */
+	usec now;
+	bool require_policy;
+	usec keep_finished;
+	uint64_t seed;
+	struct VEC(struct order *) orders; /* sent and not answered, oldest first */
+	struct model *members[WORLD_MEMBERS];
+	size_t n_members;
+	struct err err; /* of the last command, and of the last turn that failed */
+	char *warnings; /* of the last command */
+	char *result;	/* of the last query */
+	size_t waiting; /* commands without an answer */
+	uint64_t answered, refused;
+	uint64_t next_uid, turns;
+	void (*after_turn)(struct world *w); /* NULL, or called after every turn */
+};
+
+void world_open(struct world *w); /* set require_policy, seed or keep_finished before */
+void world_close(struct world *w);
+/* Ends the core as kill -9 would, and starts another over the same stores. Orders that were not
+ * answered are lost. */
+void world_restart(struct world *w);
+
+/* Turns until nothing is left to do now. */
+void world_run(struct world *w);
+/* One turn; true when the core wants another one at once. */
+bool world_turn(struct world *w);
+/* Later by `by`, and what is due by then is done. */
+void world_advance(struct world *w, usec by);
+
+/* ---- users ---- */
+
+/* Each runs the core until the command is answered; the answer's kind is returned. */
+enum err_kind world_create(struct world *w, uint16_t type, const char *json);
+enum err_kind world_patch(struct world *w, uint16_t type, const char *ns, const char *name,
+			  const char *merge_patch);
+enum err_kind world_delete(struct world *w, uint16_t type, const char *ns, const char *name);
+/* Sends a create without waiting. */
+void world_send_create(struct world *w, uint16_t type, const char *json);
+void world_send_delete(struct world *w, uint16_t type, const char *ns, const char *name);
+void world_send_patch(struct world *w, uint16_t type, const char *ns, const char *name,
+		      const char *merge_patch);
+/* The answer's JSON text, borrowed until the next query. */
+const char *world_query(struct world *w, const char *path);
+
+/* A batch/v1 Job `name` in namespace ns: `pods` pods of `cpus` cpus each; `more` is put into
+ * metadata (",'labels':{...}"), or "". */
+enum err_kind world_job(struct world *w, const char *ns, const char *name, int pods, int cpus,
+			const char *more);
+/* The text of such a job; caller frees. */
+char *world_job_text(const char *ns, const char *name, int pods, int cpus, const char *more);
+
+/* ---- members ---- */
+
+/* A member with `nodes` nodes of `cpus` cpus: its Secret and Cluster are created, it is Ready and
+ * listed. */
+struct model *world_join(struct world *w, const char *name, int nodes, int cpus);
+struct model *world_member(const struct world *w, uint32_t number);
+/* Gives the core the stream facts that are waiting, and runs. */
+void world_streams(struct world *w);
+/* Answers every order as it should be, gives all facts, lets members work, until nothing moves at
+ * this time. */
+void world_settle(struct world *w);
+/* The oldest unanswered order with this method whose path contains `path`; NULL. Not removed. */
+struct order *world_find(struct world *w, const char *method, const char *path);
+/* Carries it out on its member and gives the answer; the order is gone then. */
+void world_answer(struct world *w, struct order *o);
+/* Carries it out, or not, and nobody knows. */
+void world_lose(struct world *w, struct order *o, bool carried_out);
+/* Gives a fact to the core (no turn). */
+void world_push(struct world *w, struct fact *take_fact);
+
+/* ---- looking ---- */
+
+/* A value of a stored object by a dotted path ("status.conditions.0.type"), as text without
+ * quotes; "" when absent. Good for a few calls. */
+const char *world_field(struct world *w, uint16_t type, const char *ns, const char *name,
+			const char *path);
+bool world_exists(struct world *w, uint16_t type, const char *ns, const char *name);
+size_t world_count(struct world *w, uint16_t type, const char *ns);
+/* Events with this reason about this job whose message contains `text`. */
+size_t world_events(struct world *w, const char *job, const char *reason, const char *text);
+/* dispatch step of a job's binding, "" without one ("Started", ...). */
+const char *world_step(struct world *w, const char *ns, const char *binding);
+struct job *world_record(struct world *w, uint16_t type, const char *ns, const char *name);
+int64_t world_used(struct world *w, const char *node, const char *resource);
+
+/* Everything that was derived, as text: usage, ledger, queue positions, dispatch states. Equal
+ * before and after a restart. Caller frees. */
+char *world_memory(struct world *w);
+/* What must hold at any time; fails the test otherwise. */
+void world_check(struct world *w);
+
+#endif

@@ -1,0 +1,303 @@
+#include "world.h"
+
+#include "base/json.h"
+#include "core/binding.h"
+#include "core/job.h"
+#include "core/member.h"
+#include "policies/cluster_view.h"
+
+#include <inttypes.h>
+
+static struct store *store_for(struct world *w, uint16_t type)
+{
+	return kind_by_type(kinds_hub(), type)->mirrored ? w->mirror : w->truth;
+}
+
+/* A few results stay good at once, so that two may stand in one assertion. */
+static char *ring_slot(void)
+{
+	static char ring[8][4096];
+	static size_t at;
+	return ring[at++ % 8];
+}
+
+static const struct cJSON *walk(const struct cJSON *node, const char *path)
+{
+	struct span rest = span_of(path);
+
+	while (rest.len && node) {
+		struct span part = span_split(&rest, '.');
+		auto_free char *key = xstrndup(part.ptr, part.len);
+		for (char *p = key; *p; p++)
+			*p = *p == '!' ? '.' : *p; /* muster!dev/epoch */
+		node = json_is(node, JSON_ARRAY) ? json_at(node, (size_t)strtoul(key, NULL, 10))
+						 : json_get(node, key);
+	}
+	return node;
+}
+
+const char *world_field(struct world *w, uint16_t type, const char *ns, const char *name,
+			const char *path)
+{
+	auto_reader *r = NULL;
+	struct store_object o;
+	auto_json *tree = NULL;
+	auto_buf text = BUF_INIT;
+	char *out = ring_slot();
+
+	out[0] = '\0';
+	assert_int_equal(store_read_begin(store_for(w, type), &r, NULL), 0);
+	if (store_get(r, &(struct store_key){type, span_of(ns), span_of(name)}, &o) < 0)
+		return out;
+	assert_int_equal(object_tree(&o, &tree, NULL), 0);
+	const struct cJSON *node = walk(tree, path);
+	if (!node)
+		return out;
+	if (json_value_str(node))
+		buf_add_str(&text, json_value_str(node));
+	else
+		json_print(node, &text);
+	(void)snprintf(out, 4096, "%.*s", (int)text.len, text.ptr ? text.ptr : "");
+	return out;
+}
+
+bool world_exists(struct world *w, uint16_t type, const char *ns, const char *name)
+{
+	auto_reader *r = NULL;
+	struct store_object o;
+
+	assert_int_equal(store_read_begin(store_for(w, type), &r, NULL), 0);
+	return store_get(r, &(struct store_key){type, span_of(ns), span_of(name)}, &o) == 0;
+}
+
+size_t world_count(struct world *w, uint16_t type, const char *ns)
+{
+	auto_reader *r = NULL;
+	size_t n = 0;
+
+	assert_int_equal(store_read_begin(store_for(w, type), &r, NULL), 0);
+	assert_int_equal(store_count(r, type, ns ? span_of(ns) : SPAN_NONE, 100000, &n), 0);
+	return n;
+}
+
+size_t world_events(struct world *w, const char *job, const char *reason, const char *text)
+{
+	auto_reader *r = NULL;
+	struct store_iter *it;
+	struct store_object o;
+	struct err err;
+	int fail = 0;
+	size_t n = 0;
+
+	assert_int_equal(store_read_begin(w->mirror, &r, NULL), 0);
+	assert_int_equal(store_iter_begin(r, &(struct store_range){.type = TYPE_EVENT}, &it, &err),
+			 0);
+	while (store_iter_next(it, &o, &fail)) {
+		auto_json *tree = NULL;
+		assert_int_equal(object_tree(&o, &tree, NULL), 0);
+		const char *name = json_str(json_get(tree, "involvedObject"), "name");
+		n += name && strcmp(name, job) == 0 &&
+		     strcmp(json_str(tree, "reason"), reason) == 0 &&
+		     strstr(json_str(tree, "message"), text) != NULL;
+	}
+	store_iter_end(it);
+	return n;
+}
+
+const char *world_step(struct world *w, const char *ns, const char *binding)
+{
+	return world_field(w, TYPE_RESOURCE_BINDING, ns, binding,
+			   "metadata.annotations.muster!dev/dispatch");
+}
+
+struct job *world_record(struct world *w, uint16_t type, const char *ns, const char *name)
+{
+	return job_by_key(w->core, type, span_of(ns), span_of(name));
+}
+
+static const struct quota_tree *quota_of(const struct world *w)
+{
+	return w->core->quota.tree ? elastic_tree_quota_const(w->core->quota.tree) : NULL;
+}
+
+int64_t world_used(struct world *w, const char *node, const char *resource)
+{
+	const struct quota_tree *q = quota_of(w);
+	struct quota_state s;
+	uint32_t n;
+
+	if (!q || elastic_tree_find(w->core->quota.tree, span_of(node), &n) < 0)
+		return -1;
+	for (uint32_t r = 0; r < quota_tree_n_resources(q); r++) {
+		if (!span_is(quota_tree_resource_name(q, r), resource))
+			continue;
+		quota_tree_get(q, n, r, &s);
+		return s.used;
+	}
+	return -1;
+}
+
+/* ---- all of it ---- */
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_job(const struct world *w, const struct job *j, struct buf *b)
+{
+	const struct core *c = w->core;
+
+	buf_addf(b, "%s/%s priority=%d attempt=%" PRId64 " hold=%d holds=%d must_queue=%d", j->ns,
+		 j->name, j->priority, j->first_attempt, (int)j->hold, j->holds, j->must_queue);
+	buf_addf(b, " member=%u epoch=%" PRIu64 " uid=%s withdrawing=%d", j->dispatch.member,
+		 j->dispatch.epoch, j->dispatch.uid, j->dispatch.step == DISPATCH_WITHDRAWING);
+	buf_addf(b, " pods=%u held=%" PRId64, j->live_pods, ledger_pods(c->ledger, j->number));
+	if (j->unit)
+		buf_addf(b, " unit=%s position=%zu",
+			 elastic_tree_path(c->quota.tree, elastic_unit_node(j->unit)).ptr,
+			 elastic_queue_position(c->quota.queues, j->unit));
+	buf_addf(b, " waits=%d\n", j->heap_at > 0);
+}
+
+static void add_clusters(const struct world *w, struct buf *b)
+{
+	const struct fleet *f = w->core->fleet;
+	struct cluster_totals t;
+
+	for (uint32_t i = 0; i < cluster_view_count(f); i++) {
+		uint32_t view = cluster_view_by_name(f, i), cpu, total, usable;
+		if (resource_table_index(fleet_resources(w->core->fleet), SPAN("cpu"), &cpu, NULL) <
+		    0)
+			continue;
+		cluster_view_totals(f, view, cpu, &t);
+		cluster_view_node_counts(f, view, &total, &usable);
+		buf_addf(b,
+			 "cluster %.*s nodes=%u usable=%u cpu=%" PRId64 " requested=%" PRId64
+			 " assumed=%" PRId64 " free=%" PRId64 "\n",
+			 SPAN_ARGS(cluster_view_spec(f, view)->name), total, usable, t.allocatable,
+			 t.requested, t.assumed, t.free);
+	}
+}
+
+static void add_quota(const struct world *w, struct buf *b)
+{
+	const struct quota_tree *q = quota_of(w);
+	struct quota_state s;
+
+	for (uint32_t n = 0; q && n < quota_tree_n_nodes(q); n++) {
+		buf_addf(b, "quota %s", elastic_tree_path(w->core->quota.tree, n).ptr);
+		for (uint32_t r = 0; r < quota_tree_n_resources(q); r++) {
+			quota_tree_get(q, n, r, &s);
+			buf_addf(b, " %" PRId64, s.used);
+		}
+		buf_addf(b, " pending=%zu\n", elastic_queue_pending(w->core->quota.queues, n));
+	}
+}
+
+char *world_memory(struct world *w)
+{
+	struct VEC(char *) lines = {0};
+	auto_buf out = BUF_INIT;
+
+	map_foreach (&w->core->jobs_by_number, e) {
+		auto_buf line = BUF_INIT;
+		add_job(w, e->value, &line);
+		vec_push(&lines, buf_steal(&line, NULL));
+	}
+	if (lines.len)
+		qsort(lines.items, lines.len, sizeof(*lines.items), by_text);
+	vec_foreach (&lines, l) {
+		buf_add_str(&out, *l);
+		free(*l);
+	}
+	vec_done(&lines);
+	add_clusters(w, &out);
+	add_quota(w, &out);
+	return buf_steal(&out, NULL);
+}
+
+/* ---- invariants ---- */
+
+/* No job's pods work on two members, whatever the hub knows. */
+static void check_single(const struct world *w)
+{
+	for (size_t a = 0; a < w->n_members; a++) {
+		vec_foreach (&w->members[a]->all_copies, ca) {
+			if ((*ca)->gone || !(*ca)->job_uid || !model_copy_works(*ca))
+				continue;
+			for (size_t b = a + 1; b < w->n_members; b++)
+				vec_foreach (&w->members[b]->all_copies, cb)
+					if (!(*cb)->gone && (*cb)->job_uid &&
+					    strcmp((*ca)->job_uid, (*cb)->job_uid) == 0 &&
+					    model_copy_works(*cb))
+						fail_msg("job %s runs on two members", (*ca)->name);
+		}
+	}
+}
+
+static void check_capacity(const struct world *w)
+{
+	const struct fleet *f = w->core->fleet;
+	static const char *const names[] = {"cpu", "nvidia.com/gpu"};
+	struct cluster_totals t;
+
+	for (uint32_t i = 0; i < cluster_view_count(f); i++) {
+		uint32_t view = cluster_view_by_name(f, i), resource;
+		for (size_t n = 0; n < ARRAY_LEN(names); n++) {
+			if (resource_table_index(fleet_resources(w->core->fleet), span_of(names[n]),
+						 &resource, NULL) < 0)
+				continue;
+			cluster_view_totals(f, view, resource, &t);
+			if (t.requested + t.assumed > t.allocatable)
+				fail_msg("%s oversold: %" PRId64 " + %" PRId64 " > %" PRId64,
+					 names[n], t.requested, t.assumed, t.allocatable);
+		}
+	}
+}
+
+/* Usage is what the jobs that hold it ask, and the engine's own books agree. */
+static void check_quota(const struct world *w)
+{
+	const struct quota_tree *q = quota_of(w);
+	struct err err = ERR_INIT;
+	size_t holding = 0;
+
+	if (!q)
+		return;
+	if (elastic_queue_check(w->core->quota.queues, &err) < 0)
+		fail_msg("quota: %s", err.text);
+	map_foreach (&w->core->jobs_by_number, e) {
+		const struct job *j = e->value;
+		holding += j->holds && j->unit;
+		if (j->unit && elastic_unit_is_admitted(j->unit) != j->holds)
+			fail_msg("%s/%s: charged %d, holds %d", j->ns, j->name,
+				 elastic_unit_is_admitted(j->unit), j->holds);
+	}
+	assert_int_equal(elastic_queue_admitted_total(w->core->quota.queues), holding);
+}
+
+/* A job that holds is placed, and one that is placed and not over holds. */
+static void check_holds(const struct world *w)
+{
+	map_foreach (&w->core->jobs_by_number, e) {
+		const struct job *j = e->value;
+		bool placed =
+		    j->dispatch.step != DISPATCH_IDLE && j->dispatch.step != DISPATCH_FINISHED;
+		if (j->holds && !placed)
+			fail_msg("%s/%s holds without a placement", j->ns, j->name);
+		if (placed && !j->holds && !j->finished)
+			fail_msg("%s/%s is placed (%s) and holds nothing", j->ns, j->name,
+				 dispatch_step_name(j->dispatch.step));
+	}
+}
+
+void world_check(struct world *w)
+{
+	check_single(w);
+	if (core_has_failed(w->core) || w->core->rebuild)
+		return;
+	check_capacity(w);
+	check_quota(w);
+	check_holds(w);
+}
