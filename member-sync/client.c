@@ -209,6 +209,14 @@ static void report_early(struct client *c)
 	}
 }
 
+/* A request that waited away nine tenths of its time would hardly be answered in the rest: not
+ * sent is a better word than unknown. */
+static bool too_late(const struct client_request *q)
+{
+	return q->deadline && !q->spec.timeout_when_sent &&
+	       q->deadline - clock_monotonic() < q->spec.timeout / 10;
+}
+
 static void pump(uv_timer_t *timer)
 {
 	struct client *c = timer->data;
@@ -216,6 +224,10 @@ static void pump(uv_timer_t *timer)
 	report_early(c);
 	while (c->waiting && may_start(c, c->waiting)) {
 		struct client_request *q = c->waiting;
+		if (too_late(q)) {
+			finish_unsent(q, ERR_TIMEOUT, "the request waited too long to be sent");
+			continue;
+		}
 		start(q);
 		arm_deadline(c, q->deadline);
 	}

@@ -65,7 +65,9 @@ struct client_spec {
 	const char *content_type; /* copied or NULL */
 	const char *accept;	  /* copied; NULL: application/json */
 	struct span body;	  /* copied; absent for none */
-	usec timeout;		/* from now until the last byte of the answer; 0: none (watches) */
+	/* From now until the last byte of the answer; 0: none (watches). A request that waited for
+	 * nine tenths of it is not sent any more. */
+	usec timeout;
 	bool timeout_when_sent; /* the timeout runs from when the gate lets it through */
 	bool repeatable;	/* libcurl may send it again on a fresh connection */
 	bool urgent;		/* before all that waits, and beyond the bound: health checks */

@@ -34,11 +34,11 @@
  *  - ORDER_CALL gets exactly one FACT_RESULT, which overtakes waiting facts: compare revisions.
  *    OUTCOME_ANSWERED: the whole answer arrived, of whatever code. OUTCOME_NOT_SENT: not one byte
  *    of the request left this process (refused, unreachable, wrong certificate, stale
- *    incarnation, deadline passed while waiting). OUTCOME_UNKNOWN: all else, a 201 whose body was
- *    cut included; read before deciding anything. Nothing is ever sent twice: libcurl's own
- *    repetition of a request on a fresh connection is refused.
- *    After ORDER_LEAVE, or a JOIN anew, calls under way end as NOT_SENT or UNKNOWN; only
- *    net_stop() leaves them without an answer.
+ *    incarnation, nine tenths of its timeout passed while it waited). OUTCOME_UNKNOWN: all else, a
+ * 201 whose body was cut included; read before deciding anything. Nothing is ever sent twice:
+ * libcurl's own repetition of a request on a fresh connection is refused. After ORDER_LEAVE, or a
+ * JOIN anew, calls under way end as NOT_SENT or UNKNOWN; only net_stop() leaves them without an
+ * answer.
  *  - Every fact carries the identity that was in force when it was seen: zero until it is known.
  *
  * It does not decide, retry writes, persist anything or interpret status.
