@@ -140,6 +140,8 @@ class Tables:
             required = key.endswith("!")
             fields.append((key.rstrip("!"), required, text))
         fields.sort(key=lambda f: f[0].encode())
+        if len({f[0] for f in fields}) < len(fields):
+            raise Mistake(f"{path}: {name} has a field twice")
         if len(fields) > MAX_FIELDS:
             raise Mistake(f"{path}: {name} has more than {MAX_FIELDS} fields")
         for i, (field, required, text) in enumerate(fields):
@@ -241,7 +243,8 @@ class Tables:
         body = dict(doc["types"][doc["kind"]])
         body["apiVersion"] = "string -- Versioned schema of this object: group/version."
         body["kind"] = "string -- The REST resource that this object represents."
-        body.setdefault("metadata", "ObjectMeta default={} -- Standard object metadata.")
+        if "metadata!" not in body:
+            body.setdefault("metadata", "ObjectMeta default={} -- Standard object metadata.")
         doc["types"][doc["kind"]] = body
         return self.named_type(path, doc["kind"])
 

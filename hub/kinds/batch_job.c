@@ -1,0 +1,179 @@
+/*
+ * Hooks of batch/v1 Job: defaults and rules of Kubernetes' own (pkg/apis/batch).
+ *
+ * The hub makes no selector and no controller labels: those belong to the copy on the member,
+ * which would refuse foreign ones.
+ */
+#include "kinds/batch_job.h"
+#include "base/json.h"
+#include "kinds/defaults.h"
+#include "kinds/hooks.h"
+#include "kinds/pod_template.h"
+#include "kinds/refuse.h"
+#include "kube/names.h"
+
+#define DEFAULT_BACKOFF	 6
+#define MAX_INDEXED_PODS 100000 /* upstream's bound with index-wise backoff or success rules */
+
+void job_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
+{
+	struct cJSON *spec = json_get(object, "spec");
+	bool by_index = json_get(spec, "backoffLimitPerIndex");
+
+	(void)k;
+	(void)w;
+	if (!spec)
+		return;
+	if (!json_get(spec, "completions") && !json_get(spec, "parallelism"))
+		json_add(spec, "completions", json_new_int(1));
+	defaults_set(spec, "parallelism", json_new_int(1));
+	defaults_set(spec, "backoffLimit", json_new_int(by_index ? INT32_MAX : DEFAULT_BACKOFF));
+	defaults_set(spec, "completionMode", json_new_str("NonIndexed"));
+	defaults_set(spec, "suspend", json_new_bool(false));
+	defaults_set(spec, "manualSelector", json_new_bool(false));
+	defaults_set(
+	    spec, "podReplacementPolicy",
+	    json_new_str(json_get(spec, "podFailurePolicy") ? "Failed" : "TerminatingOrFailed"));
+}
+
+static bool is_indexed(const struct cJSON *spec)
+{
+	const char *mode = json_str(spec, "completionMode");
+	return mode && strcmp(mode, "Indexed") == 0;
+}
+
+static void check_indexed(const struct cJSON *spec, const char *path, struct field_errors *errors)
+{
+	int64_t n = 0;
+
+	if (is_indexed(spec)) {
+		if (json_get(spec, "backoffLimitPerIndex") &&
+		    json_int64(spec, "completions", &n) == 0 && n > MAX_INDEXED_PODS)
+			refuse(errors, FIELD_INVALID, json_get(spec, "completions"),
+			       "must be less than or equal to 100000 when backoffLimitPerIndex is "
+			       "specified",
+			       "%s.completions", path);
+		return;
+	}
+	static const char *const indexed_only[] = {"backoffLimitPerIndex", "maxFailedIndexes",
+						   "successPolicy"};
+	for (size_t i = 0; i < ARRAY_LEN(indexed_only); i++)
+		if (json_get(spec, indexed_only[i]))
+			refuse(errors, FIELD_INVALID, json_get(spec, indexed_only[i]),
+			       "requires indexed completion mode", "%s.%s", path, indexed_only[i]);
+}
+
+static void check_restart(const struct cJSON *spec, const char *path, bool required,
+			  struct field_errors *errors)
+{
+	const char *restart =
+	    json_value_str(json_path(spec, "template", "spec", "restartPolicy", NULL));
+
+	if (!restart ? !required : strcmp(restart, "Always") != 0)
+		return;
+	refuse(errors, FIELD_REQUIRED, NULL, "valid values: \"OnFailure\", \"Never\"",
+	       "%s.template.spec.restartPolicy", path);
+}
+
+void batch_job_check_spec(const struct cJSON *spec, const char *path, bool restart_required,
+			  struct field_errors *errors)
+{
+	char below[REFUSE_PATH_MAX];
+
+	if (is_indexed(spec) && !json_get(spec, "completions") && restart_required)
+		refuse(errors, FIELD_REQUIRED, NULL, "when completion mode is Indexed",
+		       "%s.completions", path);
+	check_indexed(spec, path, errors);
+	(void)snprintf(below, sizeof(below), "%.300s.template", path);
+	pod_template_check(json_get(spec, "template"), below, errors);
+	check_restart(spec, path, restart_required, errors);
+	if (json_get(spec, "podFailurePolicy")) {
+		const char *restart =
+		    json_value_str(json_path(spec, "template", "spec", "restartPolicy", NULL));
+		if (!restart || strcmp(restart, "Never") != 0)
+			refuse_text(
+			    errors, FIELD_INVALID, restart ? restart : "",
+			    "only \"Never\" is supported when podFailurePolicy is specified",
+			    "%s.template.spec.restartPolicy", path);
+	}
+	const char *by = json_str(spec, "managedBy");
+	if (by && (!strchr(by, '/') || !names_is_qualified(span_of(by))))
+		refuse_text(errors, FIELD_INVALID, by, "must be a domain-prefixed path",
+			    "%s.managedBy", path);
+}
+
+/* ---- updates ---- */
+
+struct cJSON *batch_job_fixed_template(const struct cJSON *pod_template, bool affinity_too)
+{
+	static const char *const in_spec[] = {"nodeSelector", "tolerations", "schedulingGates"};
+	struct cJSON *t = json_dup(pod_template);
+	struct cJSON *spec = json_get(t, "spec");
+	struct cJSON *meta = json_get(t, "metadata");
+
+	for (size_t i = 0; i < ARRAY_LEN(in_spec); i++)
+		json_remove(spec, in_spec[i]);
+	if (affinity_too)
+		json_remove(spec, "affinity");
+	json_remove(meta, "labels");
+	json_remove(meta, "annotations");
+	if (meta && !json_first(meta))
+		json_remove(t, "metadata");
+	return t;
+}
+
+static void check_template_update(const struct cJSON *old, const struct cJSON *object,
+				  struct field_errors *errors)
+{
+	const struct cJSON *before = json_path(old, "spec", "template", NULL);
+	const struct cJSON *after = json_path(object, "spec", "template", NULL);
+	bool movable = json_bool(json_get(old, "spec"), "suspend", false) &&
+		       !json_path(old, "status", "startTime", NULL);
+	if (!movable) {
+		refuse_change(errors, before, after, "spec.template");
+		return;
+	}
+	auto_json *fixed_before = batch_job_fixed_template(before, true);
+	auto_json *fixed_after = batch_job_fixed_template(after, true);
+	if (!json_equal(fixed_before, fixed_after))
+		refuse(errors, FIELD_INVALID, NULL, "field is immutable", "spec.template");
+}
+
+static void check_update(const struct cJSON *old, const struct cJSON *object,
+			 struct field_errors *errors)
+{
+	static const char *const fixed[] = {
+	    "selector",	     "completionMode",	     "podFailurePolicy",
+	    "successPolicy", "backoffLimitPerIndex", "managedBy"};
+	const struct cJSON *before = json_get(old, "spec"), *after = json_get(object, "spec");
+	char path[64];
+
+	for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+		(void)snprintf(path, sizeof(path), "spec.%s", fixed[i]);
+		refuse_change(errors, json_get(before, fixed[i]), json_get(after, fixed[i]), path);
+	}
+	/* KEP-3715: an Indexed job may be resized by both numbers at once. */
+	if (!is_indexed(after) || !json_get(after, "completions") ||
+	    !json_get(after, "parallelism") ||
+	    !json_equal(json_get(after, "completions"), json_get(after, "parallelism")))
+		refuse_change(errors, json_get(before, "completions"),
+			      json_get(after, "completions"), "spec.completions");
+	check_template_update(old, object, errors);
+}
+
+void job_validate(const struct kind *k, const struct cJSON *object, const struct kind_write *w,
+		  struct field_errors *errors)
+{
+	const struct cJSON *spec = json_get(object, "spec");
+
+	(void)k;
+	if (w->subresource[0])
+		return;
+	if (!spec) {
+		refuse(errors, FIELD_REQUIRED, NULL, "", "spec");
+		return;
+	}
+	batch_job_check_spec(spec, "spec", true, errors);
+	if (w->old)
+		check_update(w->old, object, errors);
+}

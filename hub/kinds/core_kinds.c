@@ -1,0 +1,216 @@
+/* Hooks of Namespace, Pod, PodTemplate, Event and PriorityClass. */
+#include "base/json.h"
+#include "kinds/defaults.h"
+#include "kinds/hooks.h"
+#include "kinds/pod_template.h"
+#include "kinds/refuse.h"
+#include "kube/names.h"
+
+#define NAMESPACE_NAME_LABEL "kubernetes.io/metadata.name"
+
+void namespace_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
+{
+	struct cJSON *meta = json_get(object, "metadata");
+	struct cJSON *labels = json_ensure_object(meta, "labels");
+	struct cJSON *spec, *list;
+
+	(void)k;
+	if (labels)
+		json_set_str(labels, NAMESPACE_NAME_LABEL, json_str(meta, "name"));
+	if (w->old) /* finalize may have emptied the list for good */
+		return;
+	spec = json_ensure_object(object, "spec");
+	list = json_array();
+	json_append(list, json_new_str("kubernetes"));
+	defaults_set(spec, "finalizers", list);
+	defaults_set(json_ensure_object(object, "status"), "phase", json_new_str("Active"));
+}
+
+/* ---- Pod ---- */
+
+/* A request that is not given is the limit. */
+static void default_requests(struct cJSON *container)
+{
+	struct cJSON *resources = json_get(container, "resources");
+	const struct cJSON *limits = json_get(resources, "limits");
+
+	if (!json_first(limits))
+		return;
+	struct cJSON *requests = json_ensure_object(resources, "requests");
+	json_foreach (limits, l)
+		defaults_set(requests, json_key(l), json_dup(l));
+}
+
+void pod_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
+{
+	struct cJSON *spec = json_get(object, "spec");
+
+	(void)k;
+	if (!spec || w->subresource[0])
+		return;
+	defaults_set(spec, "restartPolicy", json_new_str("Always"));
+	defaults_set(spec, "dnsPolicy", json_new_str("ClusterFirst"));
+	defaults_set(spec, "terminationGracePeriodSeconds", json_new_int(30));
+	defaults_set(spec, "schedulerName", json_new_str("default-scheduler"));
+	json_foreach (json_get(spec, "containers"), c)
+		default_requests(c);
+	json_foreach (json_get(spec, "initContainers"), c)
+		default_requests(c);
+	if (!w->old)
+		defaults_set(json_ensure_object(object, "status"), "phase",
+			     json_new_str("Pending"));
+}
+
+/* What of a pod's spec may never change. Owned. */
+static struct cJSON *fixed_pod_spec(const struct cJSON *object)
+{
+	static const char *const movable[] = {
+	    "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
+	    "schedulingGates",	     "nodeName",
+	};
+	struct cJSON *spec = json_dup(json_get(object, "spec"));
+
+	for (size_t i = 0; i < ARRAY_LEN(movable); i++)
+		json_remove(spec, movable[i]);
+	json_foreach (json_get(spec, "containers"), c)
+		json_remove(c, "image");
+	json_foreach (json_get(spec, "initContainers"), c)
+		json_remove(c, "image");
+	return spec;
+}
+
+void pod_validate(const struct kind *k, const struct cJSON *object, const struct kind_write *w,
+		  struct field_errors *errors)
+{
+	(void)k;
+	if (w->subresource[0])
+		return;
+	if (!json_get(object, "spec")) {
+		refuse(errors, FIELD_REQUIRED, NULL, "", "spec");
+		return;
+	}
+	pod_template_check_spec(json_get(object, "spec"), "spec", errors);
+	if (!w->old)
+		return;
+	auto_json *before = fixed_pod_spec(w->old);
+	auto_json *after = fixed_pod_spec(object);
+	if (!json_equal(before, after))
+		refuse(errors, FIELD_FORBIDDEN, NULL,
+		       "pod updates may not change fields other than containers[*].image, "
+		       "initContainers[*].image, activeDeadlineSeconds, tolerations and "
+		       "terminationGracePeriodSeconds",
+		       "spec");
+}
+
+void pod_template_validate(const struct kind *k, const struct cJSON *object,
+			   const struct kind_write *w, struct field_errors *errors)
+{
+	(void)k;
+	(void)w;
+	if (json_get(object, "template"))
+		pod_template_check(json_get(object, "template"), "template", errors);
+	else
+		refuse(errors, FIELD_REQUIRED, NULL, "", "template");
+}
+
+/* ---- Event: two shapes of one stored kind ---- */
+
+static const char *const event_names[][2] = {
+    /* events.k8s.io, core */
+    {"regarding", "involvedObject"},
+    {"note", "message"},
+    {"reportingController", "reportingComponent"},
+    {"deprecatedSource", "source"},
+    {"deprecatedFirstTimestamp", "firstTimestamp"},
+    {"deprecatedLastTimestamp", "lastTimestamp"},
+    {"deprecatedCount", "count"},
+};
+
+void event_convert(const struct kind *k, struct cJSON *object, enum kind_conversion way)
+{
+	int from = way == KIND_TO_STORED ? 0 : 1;
+	char version[KIND_API_VERSION_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(event_names); i++) {
+		struct cJSON *v = json_take(object, event_names[i][from]);
+		json_set(object, event_names[i][1 - from], v);
+	}
+	struct cJSON *old = json_get(object, "apiVersion");
+	struct cJSON *now =
+	    json_new_str(way == KIND_TO_STORED ? "v1" : kind_api_version(k, version));
+	if (old)
+		json_replace(object, old, now);
+	else
+		json_add(object, "apiVersion", now);
+}
+
+/* Events about cluster-scoped objects live in the namespace default. */
+void event_validate(const struct kind *k, const struct cJSON *object, const struct kind_write *w,
+		    struct field_errors *errors)
+{
+	const char *member = k->group[0] ? "regarding" : "involvedObject";
+	const char *of = json_value_str(json_path(object, member, "namespace", NULL));
+	const char *ns = json_value_str(json_path(object, "metadata", "namespace", NULL));
+
+	(void)w;
+	if (!ns)
+		return;
+	if (of && of[0] ? strcmp(of, ns) != 0
+			: strcmp(ns, "default") != 0 && strcmp(ns, "kube-system") != 0)
+		refuse_text(errors, FIELD_INVALID, of ? of : "", "does not match event.namespace",
+			    "%s.namespace", member);
+}
+
+/* ---- PriorityClass ---- */
+
+#define HIGHEST_USER_PRIORITY 1000000000
+
+static const struct {
+	const char *name;
+	int64_t value;
+} system_classes[] = {
+    {"system-cluster-critical", 2000000000},
+    {"system-node-critical", 2000001000},
+};
+
+static bool is_system_class(const char *name, int64_t value)
+{
+	for (size_t i = 0; i < ARRAY_LEN(system_classes); i++)
+		if (strcmp(system_classes[i].name, name) == 0)
+			return system_classes[i].value == value;
+	return false;
+}
+
+static void refuse_priority_change(const struct cJSON *old, const struct cJSON *object,
+				   const char *field, struct field_errors *errors)
+{
+	const struct cJSON *a = json_get(old, field), *b = json_get(object, field);
+
+	if (a && b ? !json_equal(a, b) : a != b)
+		refuse(errors, FIELD_FORBIDDEN, NULL, "may not be changed in an update.", "%s",
+		       field);
+}
+
+void priority_class_validate(const struct kind *k, const struct cJSON *object,
+			     const struct kind_write *w, struct field_errors *errors)
+{
+	const char *name = json_value_str(json_path(object, "metadata", "name", NULL));
+	int64_t value = 0;
+
+	(void)k;
+	(void)json_int64(object, "value", &value);
+	if (name && strncmp(name, "system-", 7) == 0) {
+		if (!is_system_class(name, value))
+			refuse(errors, FIELD_FORBIDDEN, NULL,
+			       "priority class names with 'system-' prefix are reserved for system "
+			       "use only",
+			       "metadata.name");
+	} else if (value > HIGHEST_USER_PRIORITY) {
+		refuse(errors, FIELD_FORBIDDEN, NULL,
+		       "maximum allowed value of a user defined priority is 1000000000", "value");
+	}
+	if (w->old) {
+		refuse_priority_change(w->old, object, "value", errors);
+		refuse_priority_change(w->old, object, "preemptionPolicy", errors);
+	}
+}
