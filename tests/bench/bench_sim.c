@@ -57,7 +57,7 @@ static void submit(struct run *r, int i, enum command_verb verb, uint64_t number
 {
 	struct backend *b = cluster_backend(r->clusters[i]);
 	struct err e = ERR_INIT;
-	char name[32], uid[40], text[2048];
+	char name[32], uid[64], text[2048];
 	auto_json *tree = NULL;
 	snprintf(name, sizeof(name), "job-%llu", (unsigned long long)number);
 	struct command *c = command_create(verb, r->kind, SPAN("default"), span_of(name));
