@@ -138,6 +138,14 @@ static struct span row_key(struct span row)
 	return span_make(row.ptr, i);
 }
 
+/* The row without its padding: other rows make columns wider, which is no change of this one. */
+static void collapse(struct span row, struct buf *out)
+{
+	for (size_t i = 0; i < row.len; i++)
+		if (row.ptr[i] != ' ' || (out->len && out->ptr[out->len - 1] != ' '))
+			buf_add_char(out, row.ptr[i]);
+}
+
 /* Off a terminal: only what changed, a line each. */
 static void print_changes(struct watched *w, struct span text)
 {
@@ -154,10 +162,12 @@ static void print_changes(struct watched *w, struct span text)
 			head = false;
 			continue;
 		}
-		char *old = map_get(&w->rows, row_key(row));
-		if (!row.len || (old && span_is(row, old)))
+		auto_buf words = BUF_INIT;
+		collapse(row, &words);
+		char *old = map_get(&w->rows, row_key(buf_span(&words)));
+		if (!row.len || (old && span_is(buf_span(&words), old)))
 			continue;
-		free(map_put(&w->rows, row_key(row), xstrndup(row.ptr, row.len)));
+		free(map_put(&w->rows, row_key(buf_span(&words)), xstrndup(words.ptr, words.len)));
 		buf_add_span(&out, row);
 		buf_add_char(&out, '\n');
 	}

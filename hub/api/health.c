@@ -87,16 +87,18 @@ static void run_checks(struct call *c, const char *root, struct span only)
 static void version(struct call *c)
 {
 	const char *v = c->listener->backend->version;
-	unsigned major = 1, minor = 34;
+	struct span minor = span_of(v), major = span_split(&minor, '.');
 	struct utsname u = {0};
-	(void)sscanf(v, "v%u.%u", &major, &minor);
+	if (span_starts(major, SPAN("v")))
+		major = span_make(major.ptr + 1, major.len - 1);
+	minor = span_split(&minor, '.');
 	(void)uname(&u);
 	call_ok(c, 200, "application/json");
 	buf_addf(&c->answer.body,
-		 "{\"major\":\"%u\",\"minor\":\"%u\",\"gitVersion\":\"%s\",\"gitCommit\":\"\","
+		 "{\"major\":\"%.*s\",\"minor\":\"%.*s\",\"gitVersion\":\"%s\",\"gitCommit\":\"\","
 		 "\"gitTreeState\":\"clean\",\"buildDate\":\"1970-01-01T00:00:00Z\","
 		 "\"goVersion\":\"none\",\"compiler\":\"%s\",\"platform\":\"linux/%s\"}\n",
-		 major, minor, v,
+		 SPAN_ARGS(major), SPAN_ARGS(minor), v,
 #ifdef __clang__
 		 "clang",
 #else

@@ -125,8 +125,7 @@ static void placement_of(const struct cJSON *object, struct arena *mem, struct p
 	ret->replica_scheduling = span_is(text_of(scheduling, "replicaSchedulingType"), "Divided")
 				      ? REPLICA_DIVIDED
 				      : REPLICA_DUPLICATED;
-	ret->gang = span_is(text_of(placement, "customSchedulingType"), "Gang") ||
-		    span_is(text_of(scheduling, "customSchedulingType"), "Gang");
+	ret->gang = span_is(text_of(scheduling, "customSchedulingType"), "Gang");
 	ret->sum_of_free = capacity && strcmp(capacity, "sum") == 0;
 }
 

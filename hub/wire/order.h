@@ -40,8 +40,8 @@ struct order {
 	size_t body_len;
 	usec timeout; /* 0: 10 s */
 	/* CALL, optional: makes the final `body` out of `body` and `build_arg`, once, on the net
-	 * thread, when it takes the order: the copy of a job is edited off the core thread. On failure
-	 * the order ends as OUTCOME_NOT_SENT with those words. Must not touch the core. */
+	 * thread, when it takes the order: the copy of a job is edited off the core thread. On
+	 * failure the order ends as OUTCOME_NOT_SENT with those words. Must not touch the core. */
 	int (*build)(struct order *o, struct err *reterr);
 	void *build_arg; /* owned; free()d with the order */
 };
