@@ -65,6 +65,12 @@ void buf_add_str(struct buf *b, const char *s)
 
 void buf_add_char(struct buf *b, char c)
 {
+	/* Printers live on this: no call when there is room. */
+	if (!b->failed && b->len + 1 < b->cap && b->len < (b->max ? b->max : BUF_DEFAULT_MAX)) {
+		b->ptr[b->len++] = c;
+		b->ptr[b->len] = '\0';
+		return;
+	}
 	buf_add(b, &c, 1);
 }
 
@@ -116,33 +122,49 @@ static bool json_plain(unsigned char c)
 	return c >= 0x20 && c != '"' && c != '\\';
 }
 
+static void add_escaped(struct buf *b, unsigned char c)
+{
+	if (c == '"' || c == '\\') {
+		char two[2] = {'\\', (char)c};
+		buf_add(b, two, 2);
+	} else if (c == '\n') {
+		buf_add_str(b, "\\n");
+	} else if (c == '\t') {
+		buf_add_str(b, "\\t");
+	} else if (c == '\r') {
+		buf_add_str(b, "\\r");
+	} else {
+		buf_addf(b, "\\u%04x", c);
+	}
+}
+
 void buf_add_json_str(struct buf *b, struct span s)
 {
-	size_t from = 0;
+	size_t plain = 0;
 
 	if (!s.ptr)
 		s = SPAN("");
-	buf_add_char(b, '"');
-	for (size_t i = 0; i < s.len; i++) {
-		unsigned char c = (unsigned char)s.ptr[i];
-		if (json_plain(c))
-			continue;
+	while (plain < s.len && json_plain((unsigned char)s.ptr[plain]))
+		plain++;
+	char *at = buf_reserve(b, plain + 2);
+	if (!at)
+		return;
+	at[0] = '"';
+	if (plain)
+		memcpy(at + 1, s.ptr, plain);
+	at[plain + 1] = '"';
+	/* Mostly that was all; else the closing quote is written over. */
+	buf_advance(b, plain + (plain == s.len ? 2 : 1));
+	if (plain == s.len)
+		return;
+	for (size_t i = plain; i < s.len; i++) {
+		size_t from = i;
+		while (i < s.len && json_plain((unsigned char)s.ptr[i]))
+			i++;
 		buf_add(b, s.ptr + from, i - from);
-		from = i + 1;
-		if (c == '"' || c == '\\') {
-			char two[2] = {'\\', (char)c};
-			buf_add(b, two, 2);
-		} else if (c == '\n') {
-			buf_add_str(b, "\\n");
-		} else if (c == '\t') {
-			buf_add_str(b, "\\t");
-		} else if (c == '\r') {
-			buf_add_str(b, "\\r");
-		} else {
-			buf_addf(b, "\\u%04x", c);
-		}
+		if (i < s.len)
+			add_escaped(b, (unsigned char)s.ptr[i]);
 	}
-	buf_add(b, s.ptr + from, s.len - from);
 	buf_add_char(b, '"');
 }
 

@@ -30,11 +30,38 @@ enum json_type json_text_type(struct span v)
 	}
 }
 
-static const char *past_string(const char *p, const char *end)
+/* Bytes of a word that equal c: the lowest mark is exact, those above it may be false. */
+static inline uint64_t marks_of(uint64_t w, char c)
 {
-	for (p++; p < end && *p != '"'; p++)
-		if (*p == '\\')
-			p++;
+	const uint64_t ones = 0x0101010101010101ULL, high = 0x8080808080808080ULL;
+	uint64_t x = w ^ (ones * (unsigned char)c);
+	return (x - ones) & ~x & high;
+}
+
+/* The next quote or backslash at or after p: eight bytes at a time. */
+static inline const char *string_stop(const char *p, const char *end)
+{
+	while (end - p >= 8) {
+		uint64_t w;
+		memcpy(&w, p, 8);
+		uint64_t found = marks_of(w, '"') | marks_of(w, '\\');
+		if (found) {
+			/* The lowest byte of a word comes first only where bytes are counted so. */
+			if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+				return p + (__builtin_ctzll(found) >> 3);
+			break;
+		}
+		p += 8;
+	}
+	while (p < end && *p != '"' && *p != '\\')
+		p++;
+	return p;
+}
+
+static inline const char *past_string(const char *p, const char *end)
+{
+	for (p = string_stop(p + 1, end); p < end && *p == '\\';)
+		p = end - p > 2 ? string_stop(p + 2, end) : end;
 	return p < end ? p + 1 : end;
 }
 

@@ -10,7 +10,9 @@
 
 static void child_path(char *out, size_t size, const char *path, const char *field)
 {
-	(void)snprintf(out, size, "%s.%s", path, field);
+	/* Deep paths are cut; they still name the place. */
+	if (snprintf(out, size, "%s.%s", path, field) >= (int)size)
+		out[size - 1] = '\0';
 }
 
 static void decode_list(const struct cJSON *map, const char *path, struct arena *mem,
@@ -97,7 +99,9 @@ static int decode_node(const struct cJSON *node, const char *path, int depth, st
 	ret->n_children = json_len(children);
 	ret->children = out = arena_array(mem, struct elastic_node_spec, ret->n_children);
 	json_foreach (children, child) {
-		(void)snprintf(field, sizeof(field), "%s.children[%zu]", path, i);
+		char item[32];
+		(void)snprintf(item, sizeof(item), "children[%zu]", i);
+		child_path(field, sizeof(field), path, item);
 		int r = decode_node(child, field, depth + 1, mem, &out[i++], errors);
 		if (r < 0)
 			return r;

@@ -307,23 +307,15 @@ static void keep_all_but(const struct cJSON *old, struct cJSON *object, struct c
 	json_set(object, key, take_part);
 }
 
-static bool has_string(const struct cJSON *array, const char *s)
-{
-	json_foreach (array, m)
-		if (json_value_str(m) && strcmp(json_value_str(m), s) == 0)
-			return true;
-	return false;
-}
-
 /* While an object is being deleted its finalizers can only become fewer. */
-static void check_finalizers(const struct cJSON *old_metadata, const struct cJSON *metadata,
+static void check_finalizers(const struct cJSON *old, const struct cJSON *metadata,
 			     struct field_errors *errors)
 {
-	if (!json_str(old_metadata, "deletionTimestamp"))
+	if (!meta_is_deleting(old))
 		return;
 	json_foreach (json_get(metadata, "finalizers"), f) {
 		const char *name = json_value_str(f);
-		if (name && !has_string(json_get(old_metadata, "finalizers"), name))
+		if (name && !meta_has_finalizer(old, name))
 			field_errors_add(errors, FIELD_FORBIDDEN, "metadata.finalizers", NULL,
 					 "no new finalizers can be added if the object is being "
 					 "deleted, found new finalizers []string{\"%s\"}",
@@ -349,7 +341,7 @@ static int update_main(const struct cJSON *old, struct cJSON *object, struct cJS
 	(void)json_remove(metadata, "selfLink");
 	if (w->kind->has_status)
 		keep_old(old, object, "status");
-	check_finalizers(old_metadata, metadata, errors);
+	check_finalizers(old, metadata, errors);
 	meta_validate(object, w->kind, errors);
 	return errors->n > before ? err_errno(ERR_INVALID) : 0;
 }
@@ -420,87 +412,4 @@ bool meta_finish_update(const struct cJSON *old, struct cJSON *object, const str
 		return true;
 	}
 	return !json_equal(old, object);
-}
-
-/* ---- deletion ---- */
-
-bool meta_is_deleting(const struct cJSON *object)
-{
-	return json_str(json_get(object, "metadata"), "deletionTimestamp");
-}
-
-bool meta_mark_deleting(struct cJSON *object, usec now)
-{
-	struct cJSON *metadata = json_ensure_object(object, "metadata");
-	char time[CLOCK_TEXT_MAX];
-	int64_t generation;
-
-	if (meta_is_deleting(object))
-		return false;
-	json_set_str(metadata, "deletionTimestamp", clock_format(now, time));
-	json_set_int(metadata, "deletionGracePeriodSeconds", 0);
-	if (json_int64(metadata, "generation", &generation) == 0)
-		json_set_int(metadata, "generation", generation + 1);
-	return true;
-}
-
-bool meta_has_finalizer(const struct cJSON *object, const char *name)
-{
-	return has_string(json_path(object, "metadata", "finalizers", NULL), name);
-}
-
-bool meta_add_finalizer(struct cJSON *object, const char *name)
-{
-	struct cJSON *metadata = json_ensure_object(object, "metadata");
-
-	if (meta_has_finalizer(object, name))
-		return false;
-	if (!json_is(json_get(metadata, "finalizers"), JSON_ARRAY))
-		json_set(metadata, "finalizers", json_array());
-	json_append(json_get(metadata, "finalizers"), json_new_str(name));
-	return true;
-}
-
-bool meta_remove_finalizer(struct cJSON *object, const char *name)
-{
-	struct cJSON *metadata = json_get(object, "metadata");
-	struct cJSON *list = json_get(metadata, "finalizers");
-	bool changed = false;
-
-	for (struct cJSON *f = json_first(list), *next; f; f = next) {
-		next = json_next(f);
-		if (json_value_str(f) && strcmp(json_value_str(f), name) == 0) {
-			json_remove_child(list, f);
-			changed = true;
-		}
-	}
-	if (changed && !json_first(list))
-		(void)json_remove(metadata, "finalizers");
-	return changed;
-}
-
-int meta_check_preconditions(const struct cJSON *delete_options, const struct kind *k,
-			     const struct store_object *o, struct err *reterr)
-{
-	const struct cJSON *p = json_get(delete_options, "preconditions");
-	const char *uid = json_str(p, "uid"), *version = json_str(p, "resourceVersion");
-	char have[OBJECT_UID_TEXT], why[200], name[STORE_MAX_NAME + 1], revision[32];
-
-	(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(o->key.name));
-	(void)snprintf(revision, sizeof(revision), "%llu", (unsigned long long)o->revision);
-	if (uid && strcmp(uid, object_uid_format(o->uid, have)) != 0) {
-		(void)snprintf(why, sizeof(why),
-			       "Precondition failed: UID in precondition: %.40s, UID in object "
-			       "meta: %s",
-			       uid, have);
-		return status_set_conflict(reterr, k, name, why);
-	}
-	if (version && strcmp(version, revision) != 0) {
-		(void)snprintf(why, sizeof(why),
-			       "Precondition failed: ResourceVersion in precondition: %.40s, "
-			       "ResourceVersion in object meta: %s",
-			       version, revision);
-		return status_set_conflict(reterr, k, name, why);
-	}
-	return 0;
 }

@@ -1,0 +1,91 @@
+/*
+ * What deleting changes in metadata, and what guards it: the deletion part of kube/meta.h.
+ */
+#include "base/json.h"
+#include "kube/meta.h"
+#include "kube/object.h"
+#include "kube/status.h"
+
+bool meta_is_deleting(const struct cJSON *object)
+{
+	return json_str(json_get(object, "metadata"), "deletionTimestamp");
+}
+
+bool meta_mark_deleting(struct cJSON *object, usec now)
+{
+	struct cJSON *metadata = json_ensure_object(object, "metadata");
+	char time[CLOCK_TEXT_MAX];
+	int64_t generation;
+
+	if (meta_is_deleting(object))
+		return false;
+	json_set_str(metadata, "deletionTimestamp", clock_format(now, time));
+	json_set_int(metadata, "deletionGracePeriodSeconds", 0);
+	if (json_int64(metadata, "generation", &generation) == 0)
+		json_set_int(metadata, "generation", generation + 1);
+	return true;
+}
+
+bool meta_has_finalizer(const struct cJSON *object, const char *name)
+{
+	json_foreach (json_path(object, "metadata", "finalizers", NULL), f)
+		if (json_value_str(f) && strcmp(json_value_str(f), name) == 0)
+			return true;
+	return false;
+}
+
+bool meta_add_finalizer(struct cJSON *object, const char *name)
+{
+	struct cJSON *metadata = json_ensure_object(object, "metadata");
+
+	if (meta_has_finalizer(object, name))
+		return false;
+	if (!json_is(json_get(metadata, "finalizers"), JSON_ARRAY))
+		json_set(metadata, "finalizers", json_array());
+	json_append(json_get(metadata, "finalizers"), json_new_str(name));
+	return true;
+}
+
+bool meta_remove_finalizer(struct cJSON *object, const char *name)
+{
+	struct cJSON *metadata = json_get(object, "metadata");
+	struct cJSON *list = json_get(metadata, "finalizers");
+	bool changed = false;
+
+	for (struct cJSON *f = json_first(list), *next; f; f = next) {
+		next = json_next(f);
+		if (json_value_str(f) && strcmp(json_value_str(f), name) == 0) {
+			json_remove_child(list, f);
+			changed = true;
+		}
+	}
+	if (changed && !json_first(list))
+		(void)json_remove(metadata, "finalizers");
+	return changed;
+}
+
+int meta_check_preconditions(const struct cJSON *delete_options, const struct kind *k,
+			     const struct store_object *o, struct err *reterr)
+{
+	const struct cJSON *p = json_get(delete_options, "preconditions");
+	const char *uid = json_str(p, "uid"), *version = json_str(p, "resourceVersion");
+	char have[OBJECT_UID_TEXT], why[200], name[STORE_MAX_NAME + 1], revision[32];
+
+	(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(o->key.name));
+	(void)snprintf(revision, sizeof(revision), "%llu", (unsigned long long)o->revision);
+	if (uid && strcmp(uid, object_uid_format(o->uid, have)) != 0) {
+		(void)snprintf(why, sizeof(why),
+			       "Precondition failed: UID in precondition: %.40s, UID in object "
+			       "meta: %s",
+			       uid, have);
+		return status_set_conflict(reterr, k, name, why);
+	}
+	if (version && strcmp(version, revision) != 0) {
+		(void)snprintf(why, sizeof(why),
+			       "Precondition failed: ResourceVersion in precondition: %.40s, "
+			       "ResourceVersion in object meta: %s",
+			       version, revision);
+		return status_set_conflict(reterr, k, name, why);
+	}
+	return 0;
+}
