@@ -261,9 +261,13 @@ static struct curl_slist *setup(struct client *c, const char *method, const char
 
 static int status_error(long code, const struct cJSON *answer, struct err *reterr)
 {
-	const char *message = json_str(answer, "message");
+	const char *message = json_str(answer, "message"), *reason = json_str(answer, "reason");
+	enum err_kind kind = err_kind_from_http((int)code);
 
-	return err_set(reterr, err_kind_from_http((int)code), "%s",
+	/* The code alone does not tell it from a conflict. */
+	if (reason && strcmp(reason, err_reason(ERR_ALREADY_EXISTS)) == 0)
+		kind = ERR_ALREADY_EXISTS;
+	return err_set(reterr, kind, "%s",
 		       message ? message : "the server answered without a message");
 }
 

@@ -123,7 +123,7 @@ static int put_secret(struct client *c, const char *name, const struct buf *kube
 
 static int put_cluster(struct client *c, const char *name, const char *server, struct err *reterr)
 {
-	auto_buf body = BUF_INIT;
+	auto_buf body = BUF_INIT, path = BUF_INIT;
 
 	buf_addf(&body,
 		 "{\"apiVersion\":\"cluster.karmada.io/v1alpha1\",\"kind\":\"Cluster\","
@@ -135,7 +135,12 @@ static int put_cluster(struct client *c, const char *name, const char *server, s
 		 name);
 	int r = client_call(c, "POST", "/apis/cluster.karmada.io/v1alpha1/clusters",
 			    "application/json", &body, NULL, reterr);
-	return r < 0 && reterr->kind == ERR_ALREADY_EXISTS ? 0 : r;
+	if (r < 0 && reterr->kind == ERR_ALREADY_EXISTS) {
+		buf_addf(&path, "/apis/cluster.karmada.io/v1alpha1/clusters/%s", name);
+		r = client_call(c, "PATCH", path.ptr, "application/merge-patch+json", &body, NULL,
+				reterr);
+	}
+	return r;
 }
 
 static bool is_name(const char *name)

@@ -15,10 +15,8 @@
 
 struct training_kind {
 	uint16_t type;
-	const char *specs;     /* member of spec that holds the roles */
-	const char *container; /* that every pod must have */
-	const char *port_name; /* NULL: no default port */
-	int64_t port;
+	const char *specs;	  /* member of spec that holds the roles */
+	const char *container;	  /* that every pod must have */
 	const char *restart;	  /* default restartPolicy */
 	const char *single;	  /* a role that is exactly one pod, or NULL */
 	const char *required;	  /* a role that must be there, or NULL */
@@ -30,11 +28,10 @@ static const char *const tf_roles[] = {"Chief", "Evaluator", "Master", "PS", "Wo
 static const char *const mpi_roles[] = {"Launcher", "Worker", NULL};
 
 static const struct training_kind kinds[] = {
-    {TYPE_PYTORCH_JOB, "pytorchReplicaSpecs", "pytorch", "pytorchjob-port", 23456, "OnFailure",
-     "Master", NULL, pytorch_roles},
-    {TYPE_TF_JOB, "tfReplicaSpecs", "tensorflow", "tfjob-port", 2222, "Never", NULL, NULL,
-     tf_roles},
-    {TYPE_MPI_JOB, "mpiReplicaSpecs", "mpi", NULL, 0, "Never", "Launcher", "Launcher", mpi_roles},
+    {TYPE_PYTORCH_JOB, "pytorchReplicaSpecs", "pytorch", "OnFailure", "Master", NULL,
+     pytorch_roles},
+    {TYPE_TF_JOB, "tfReplicaSpecs", "tensorflow", "Never", NULL, NULL, tf_roles},
+    {TYPE_MPI_JOB, "mpiReplicaSpecs", "mpi", "Never", "Launcher", "Launcher", mpi_roles},
 };
 
 static const struct training_kind *kind_of(const struct kind *k)
@@ -68,6 +65,8 @@ static void normalise_roles(const struct training_kind *t, struct cJSON *roles)
 	}
 }
 
+/* The operator's default port of the container is left to the member's operator, which never stores
+ * it either: a default inside a list is a difference to `kubectl apply` for ever. */
 static void default_training(const struct kind *k, struct cJSON *object)
 {
 	const struct training_kind *t = kind_of(k);
@@ -82,9 +81,6 @@ static void default_training(const struct kind *k, struct cJSON *object)
 		int64_t replicas = k->type == TYPE_MPI_JOB && worker ? 0 : 1;
 		defaults_set(r, "replicas", json_new_int(replicas));
 		defaults_set(r, "restartPolicy", json_new_str(t->restart));
-		if (t->port_name)
-			pod_template_default_port(json_get(r, "template"), t->container,
-						  t->port_name, t->port);
 	}
 	defaults_set(policy, "cleanPodPolicy", json_new_str("None"));
 	defaults_set(policy, "suspend", json_new_bool(false));

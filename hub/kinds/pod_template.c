@@ -223,27 +223,3 @@ void pod_template_require_container(const struct cJSON *pod_template, const char
 		       name);
 	refuse(errors, FIELD_REQUIRED, NULL, detail, "%.300s.spec.containers", path);
 }
-
-void pod_template_default_port(struct cJSON *pod_template, const char *container,
-			       const char *port_name, int64_t port)
-{
-	struct cJSON *c = find_container(pod_template, container);
-	struct cJSON *ports = json_get(c, "ports");
-
-	if (!c)
-		return;
-	json_foreach (ports, p) {
-		const char *name = json_str(p, "name");
-		if (name && strcmp(name, port_name) == 0)
-			return;
-	}
-	if (!ports) {
-		json_add(c, "ports", json_array());
-		ports = json_get(c, "ports");
-	}
-	struct cJSON *p = json_object();
-	json_add(p, "name", json_new_str(port_name));
-	json_add(p, "containerPort", json_new_int(port));
-	json_add(p, "protocol", json_new_str("TCP"));
-	json_append(ports, p);
-}

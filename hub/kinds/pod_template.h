@@ -20,8 +20,5 @@ void pod_template_check_spec(const struct cJSON *spec, const char *path,
 /* Requires a container of this name, as the training operator does. */
 void pod_template_require_container(const struct cJSON *pod_template, const char *path,
 				    const char *name, struct field_errors *errors);
-/* Gives the container `name` the port if it has none of that name. */
-void pod_template_default_port(struct cJSON *pod_template, const char *container,
-			       const char *port_name, int64_t port);
 
 #endif

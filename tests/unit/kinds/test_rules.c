@@ -16,8 +16,7 @@ static void a_pytorch_job_is_filled_in(void **state)
 	assert_tree(json_get(tree, "spec"),
 		    "{'nprocPerNode':'auto','runPolicy':{'cleanPodPolicy':'None','suspend':false},"
 		    "'pytorchReplicaSpecs':{'Master':{'replicas':1,'restartPolicy':'OnFailure',"
-		    "'template':{'spec':{'containers':[{'name':'pytorch','image':'i','ports':[{"
-		    "'name':'pytorchjob-port','containerPort':23456,'protocol':'TCP'}]}]}}}}}");
+		    "'template':{'spec':{'containers':[{'name':'pytorch','image':'i'}]}}}}}");
 }
 
 static void a_pytorch_job_has_one_master_and_known_roles(void **state)

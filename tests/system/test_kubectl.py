@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""The daily verbs of kubectl, with each version that tests/kubectl-versions finds."""
+
+import json
+import threading
+
+from muster_test import Failure, Fleet, check, main
+from muster_test import objects as make
+from muster_test.story import DEADLINE
+from muster_test.watch import is_true
+
+
+class Lines:
+    """Output of a kubectl that goes on, line by line as it comes."""
+
+    def __init__(self, process):
+        self.process, self.lines, self.changed = process, [], threading.Condition()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.lines.append(line.rstrip())
+                self.changed.notify_all()
+
+    def wait_for(self, what, matches):
+        with self.changed:
+            if not self.changed.wait_for(lambda: any(map(matches, self.lines)), DEADLINE):
+                raise Failure(f"kubectl get -w never showed {what}: {self.lines}")
+
+    def close(self):
+        self.process.kill()
+        self.process.wait(DEADLINE)
+        self.process.stdout.close()
+
+
+def manifest(name, duration, cpu="1"):
+    return json.dumps(make.pytorch_job(name, workers=1, duration=duration, cpu=cpu, gpus=0))
+
+
+def the_verbs(fleet, kubectl):
+    v = kubectl.version
+    name = "train-" + v.lower().replace(".", "-")
+    where = fleet.path(name + ".json")
+    with open(where, "w", encoding="utf-8") as f:
+        f.write(manifest(name, "120s"))
+
+    shown = kubectl("apply", "-f", where)
+    check("created" in shown, f"{v}: apply creates", shown)
+    shown = kubectl("apply", "-f", where)
+    check("unchanged" in shown, f"{v}: apply again changes nothing", shown)
+    watching = Lines(kubectl.start("get", "pytorchjob", name, "-w"))
+    try:
+        watching.wait_for("the job running", lambda line: line.startswith(name) and
+                          "Running" in line)
+        check(True, f"{v}: get -w shows it go to Running")
+        with open(where, "w", encoding="utf-8") as f:
+            text = json.loads(manifest(name, "120s"))
+            text["metadata"]["labels"] = {"team": "blue"}
+            json.dump(text, f)
+        shown = kubectl("apply", "-f", where)
+        check("configured" in shown, f"{v}: apply of an edited file configures", shown)
+        job = fleet.client.get("pytorchjobs", name)
+        check(job["metadata"]["labels"] == {"team": "blue"}, f"{v}: and the label is there",
+              job["metadata"])
+        shown = kubectl("get", "pytorchjob", "-l", "team=blue", "-o", "name")
+        check(shown.split() == [f"pytorchjob.kubeflow.org/{name}"],
+              f"{v}: get -l finds it", shown)
+        shown = kubectl("get", "pytorchjobs", "-A", "-o",
+                        "jsonpath={.items[*].metadata.name}")
+        check(name in shown.split(), f"{v}: get -A -o jsonpath", shown)
+        shown = kubectl("describe", "pytorchjob", name)
+        check("ScheduleBindingSucceed" in shown and "Running" in shown,
+              f"{v}: describe shows status and events", shown)
+        # edit: the editor is sed.
+        shown = kubectl("edit", "pytorchjob", name, env={"EDITOR": "sed -i s/blue/green/",
+                                                         "KUBE_EDITOR": "sed -i s/blue/green/"})
+        check("edited" in shown, f"{v}: edit", shown)
+        job = fleet.client.get("pytorchjobs", name)
+        check(job["metadata"]["labels"] == {"team": "green"}, f"{v}: and the edit is kept",
+              job["metadata"])
+        kubectl("label", "pytorchjob", name, "team-")
+        kubectl("annotate", "pytorchjob", name, "note=seen")
+        job = fleet.client.get("pytorchjobs", name)["metadata"]
+        check("labels" not in job or "team" not in job["labels"], f"{v}: label takes one off", job)
+        shown = kubectl("get", "pods", "-o", "name").split()
+        check(f"pod/{name}-master-0" in shown, f"{v}: the hub shows the job's pods", shown)
+        kubectl("delete", "pytorchjob", name)
+        check(fleet.client.find("pytorchjobs", name) is None, f"{v}: delete, and wait until it is"
+              " gone")
+    finally:
+        watching.close()
+
+    kubectl("create", "-f", "-", stdin=manifest(name + "-short", "1s"))
+    kubectl("wait", "--for=condition=Succeeded", f"pytorchjob/{name}-short",
+            f"--timeout={DEADLINE:.0f}s")
+    check(is_true(fleet.client.get("pytorchjobs", name + "-short"), "Succeeded"),
+          f"{v}: wait --for=condition=Succeeded")
+    kubectl("delete", "--wait=false", "pytorchjob", name + "-short")
+    done = kubectl.run("wait", "--for=delete", f"pytorchjob/{name}-short",
+                       f"--timeout={DEADLINE:.0f}s")
+    gone = fleet.client.find("pytorchjobs", name + "-short") is None
+    # Old ones complain when there is nothing left to wait for.
+    check(gone and (done.returncode == 0 or "no matching" in done.stderr or
+                    "NotFound" in done.stderr), f"{v}: wait --for=delete", done)
+
+    shown = kubectl("explain", "pytorchjob.spec.pytorchReplicaSpecs")
+    check("pytorchReplicaSpecs" in shown and "DESCRIPTION" in shown, f"{v}: explain", shown)
+    shown = kubectl("explain", "elasticquotatree.spec.root")
+    check("children" in shown and "namespaces" in shown, f"{v}: explain of a quota tree", shown)
+    shown = kubectl("api-resources", "-o", "name").split()
+    for kind in ("pytorchjobs.kubeflow.org", "jobsets.jobset.x-k8s.io", "jobs.batch", "pods",
+                 "clusters.cluster.karmada.io", "elasticquotatrees.scheduling.sigs.k8s.io"):
+        check(kind in shown, f"{v}: api-resources knows {kind}", shown)
+    bad = kubectl.run("get", "pytorchjob", "nobody")
+    check(bad.returncode == 1 and '(NotFound): pytorchjobs.kubeflow.org "nobody" not found' in
+          bad.stderr, f"{v}: an error as from any API server: {bad.stderr.strip()}", bad)
+    bad = kubectl.run("apply", "-f", "-", stdin=manifest(name, "1s").replace(
+        '"restartPolicy": "Never"', '"restartPolicy": "Perhaps"'))
+    check(bad.returncode == 1 and "restartPolicy" in bad.stderr,
+          f"{v}: a bad field is refused: {bad.stderr.strip()[:200]}", bad)
+
+
+def story_every_kubectl(fleet):
+    """apply, get -w, describe, edit, label, delete, wait and explain work with every kubectl"""
+    fleet.start_hub()
+    fleet.join(fleet.start_sim("member", [make.node("gpu", gpus=0)]))
+    for kubectl in fleet.kubectls():
+        the_verbs(fleet, kubectl)
+
+
+def story_strict_fields(fleet):
+    """A kubectl that validates on the server hears of a misspelt field"""
+    fleet.start_hub()
+    fleet.start_sim("member", [make.node("gpu", gpus=0)])
+    text = json.loads(manifest("typo", "1s"))
+    text["spec"]["runPolicies"] = {}
+    for kubectl in fleet.kubectls():
+        if kubectl.version == "1.20":
+            continue  # validates by itself, and only against what it knows
+        bad = kubectl.run("apply", "-f", "-", stdin=json.dumps(text))
+        check(bad.returncode == 1 and "runPolicies" in bad.stderr,
+              f"{kubectl.version}: strict: {bad.stderr.strip()[:200]}", bad)
+        lax = kubectl.run("apply", "--validate=warn", "-f", "-", stdin=json.dumps(text))
+        check(lax.returncode == 0 and "runPolicies" in lax.stderr,
+              f"{kubectl.version}: warn: {lax.stderr.strip()[:200]}", lax)
+        kubectl("delete", "pytorchjob", "typo")
+
+
+if __name__ == "__main__":
+    main(globals(), Fleet)
