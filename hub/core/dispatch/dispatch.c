@@ -171,7 +171,7 @@ static void on_absent(struct dispatch_plan *p, const struct dispatch_event *e, u
 		s->step = DISPATCH_WITHDRAWING;
 		s->failures = 0;
 		p->durable = true;
-		/* fall through */
+		__attribute__((fallthrough));
 	case DISPATCH_WITHDRAWING:
 		s->copy_gone = true;
 		if (e->pods_gone)
