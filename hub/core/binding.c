@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-#define DIGEST_VERSION 1
+#define DIGEST_VERSION 2
 
 const char *binding_name(const struct kind *kind, const char *job_name, char out[BINDING_NAME_MAX])
 {
@@ -39,13 +39,16 @@ void binding_result(const struct job *j, const char *cluster, struct buf *out)
 
 /* ---- the digest ---- */
 
+enum { DIGEST_POLICY_NS = 1, DIGEST_MUST_QUEUE = 2, DIGEST_PROPAGATE_DEPS = 4 };
+
 struct digest_head {
 	uint8_t version, step, start_seen, copy_gone;
 	uint32_t member;
 	uint64_t epoch;
 	int64_t first_attempt, decided_at;
 	uint32_t replacements;
-	uint8_t uid_len, policy_ns_len, policy_name_len, has_policy_ns;
+	uint8_t uid_len, policy_ns_len, policy_name_len, flags;
+	uint32_t assignment_len;
 };
 
 static void add_text(struct buf *b, const char *s)
@@ -68,12 +71,16 @@ static void digest_pack(const struct job *j, struct buf *out)
 	    .uid_len = (uint8_t)strlen(j->dispatch.uid),
 	    .policy_ns_len = (uint8_t)(j->policy_ns ? strlen(j->policy_ns) : 0),
 	    .policy_name_len = (uint8_t)(j->policy_name ? strlen(j->policy_name) : 0),
-	    .has_policy_ns = j->policy_ns != NULL,
+	    .flags = (uint8_t)((j->policy_ns ? DIGEST_POLICY_NS : 0) |
+			       (j->must_queue ? DIGEST_MUST_QUEUE : 0) |
+			       (j->propagate_deps ? DIGEST_PROPAGATE_DEPS : 0)),
+	    .assignment_len = (uint32_t)j->assignment_len,
 	};
 	buf_add(out, &h, sizeof(h));
 	add_text(out, j->dispatch.uid);
 	add_text(out, j->policy_ns);
 	add_text(out, j->policy_name);
+	buf_add(out, j->assignment, j->assignment_len);
 }
 
 static int digest_head(const struct store_object *o, struct digest_head *h)
@@ -83,7 +90,8 @@ static int digest_head(const struct store_object *o, struct digest_head *h)
 	memcpy(h, o->digest.ptr, sizeof(*h));
 	if (h->version != DIGEST_VERSION || h->step >= DISPATCH_STEP_MAX ||
 	    h->uid_len >= DISPATCH_UID_MAX ||
-	    o->digest.len != sizeof(*h) + h->uid_len + h->policy_ns_len + h->policy_name_len)
+	    o->digest.len !=
+		sizeof(*h) + h->uid_len + h->policy_ns_len + h->policy_name_len + h->assignment_len)
 		return -EINVAL;
 	return 0;
 }
@@ -117,9 +125,17 @@ int binding_restore(struct job *j, const struct store_object *o)
 	j->replacements = h.replacements;
 	free(j->policy_ns);
 	free(j->policy_name);
-	j->policy_ns = h.has_policy_ns ? xstrndup(policy, h.policy_ns_len) : NULL;
+	j->must_queue = h.flags & DIGEST_MUST_QUEUE;
+	j->propagate_deps = h.flags & DIGEST_PROPAGATE_DEPS;
+	j->policy_ns = h.flags & DIGEST_POLICY_NS ? xstrndup(policy, h.policy_ns_len) : NULL;
 	j->policy_name =
 	    h.policy_name_len ? xstrndup(policy + h.policy_ns_len, h.policy_name_len) : NULL;
+	free(j->assignment);
+	j->assignment = NULL;
+	j->assignment_len = h.assignment_len;
+	if (h.assignment_len)
+		j->assignment =
+		    xstrndup(policy + h.policy_ns_len + h.policy_name_len, h.assignment_len);
 	memcpy(j->binding_uid, o->uid, STORE_UID_LEN);
 	j->binding_exists = true;
 	return 0;

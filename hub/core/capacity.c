@@ -156,25 +156,47 @@ static void pod_charge(struct core *c, struct member *m, struct member_pod *p,
 	p->node = node;
 	cluster_view_pod_charge(c->fleet, m->view, node,
 				&(struct pod_usage){p->amounts, p->n_amounts, p->exclusive});
-	struct job *j = p->job && !p->observed ? job_by_number(c, p->job) : NULL;
-	if (j && member_of(c, j) == m) {
-		ledger_observe(c->ledger, j->number, job_pod_set_index(j, info->pod_set), node);
-		p->observed = true;
-	}
 }
 
+/* A pod that is bound, or over, is no assumption any more. */
+static void observe(struct core *c, struct member *m, struct member_pod *p,
+		    const struct pod_info *info)
+{
+	struct job *j = p->job && !p->observed ? job_by_number(c, p->job) : NULL;
+	uint32_t node = p->node;
+
+	if (!j || member_of(c, j) != m || (info->node.len == 0 && pod_is_live(info)))
+		return;
+	if (node == NODE_NONE && info->node.len)
+		node = cluster_view_node_find(c->fleet, m->view, info->node);
+	p->set = (uint16_t)job_pod_set_index(j, info->pod_set);
+	p->observed = true;
+	ledger_observe(c->ledger, j->number, p->set, node);
+}
+
+/* p->live says that the pod is one of its job's live_pods. */
 static void count_live(struct core *c, struct member *m, struct member_pod *p, bool live)
 {
 	struct job *j = p->job ? job_by_number(c, p->job) : NULL;
+	bool ours = j && member_of(c, j) == m;
 
+	live = live && ours;
 	if (p->live == live)
 		return;
 	p->live = live;
-	if (!j || member_of(c, j) != m)
-		return;
-	j->live_pods += live ? 1 : (uint32_t)-1;
-	if (j->live_pods == 0)
+	if (live)
+		j->live_pods++;
+	else if (ours && j->live_pods > 0 && --j->live_pods == 0)
 		courier_feed(c, j, &(struct dispatch_event){EVENT_PODS_GONE});
+}
+
+/* The job may have another record than when the pod came: a finished one has none for a while. */
+static void tie(struct member_pod *p, const struct job *j)
+{
+	if (!j || p->job == j->number)
+		return;
+	p->job = j->number;
+	p->live = p->observed = false;
 }
 
 static void pod_apply(struct core *c, struct member *m, const struct pod_info *info)
@@ -190,13 +212,73 @@ static void pod_apply(struct core *c, struct member *m, const struct pod_info *i
 		p->node = NODE_NONE;
 		map_put(&m->pods, buf_span(&key), p);
 	}
-	if (j && !p->job)
-		p->job = j->number;
+	tie(p, j);
 	p->revision = info->revision;
 	p->seen = true;
 	pod_release(c, m, p);
 	pod_charge(c, m, p, info);
+	observe(c, m, p, info);
 	count_live(c, m, p, pod_is_live(info));
+}
+
+/* Pods that are gone are no assumption either, though nothing of them is left to see: that is
+ * kept in one row per job, for restarts. */
+static struct span spent_key(const struct member *m, const struct job *j, struct buf *out)
+{
+	return row_key(m, 'o', span_make((const char *)j->uid, STORE_UID_LEN), out);
+}
+
+static void spend(struct core *c, struct member *m, const struct member_pod *p)
+{
+	struct job *j = p->job && p->observed ? job_by_number(c, p->job) : NULL;
+	auto_buf key = BUF_INIT, row = BUF_INIT;
+
+	if (!j || !j->holds || member_of(c, j) != m || p->set >= j->digest.n_pod_sets)
+		return;
+	if (!j->spent)
+		j->spent = xcalloc(j->digest.n_pod_sets, sizeof(*j->spent));
+	j->spent[p->set]++;
+	j->spent_row = true;
+	j->spent_member = m->number;
+	buf_add(&row, &j->dispatch.epoch, sizeof(j->dispatch.epoch));
+	buf_add(&row, j->spent, j->digest.n_pod_sets * sizeof(*j->spent));
+	registry_put_aux(c->batch, true, STORE_AUX_DIGEST, spent_key(m, j, &key), buf_span(&row));
+}
+
+void capacity_settle(struct core *c, struct job *j)
+{
+	auto_buf key = BUF_INIT;
+
+	if (j->spent || !j->spent_row)
+		return;
+	j->spent_row = false;
+	struct member *m = member_by_number(c, j->spent_member);
+	if (m)
+		registry_delete_aux(c->batch, true, STORE_AUX_DIGEST, spent_key(m, j, &key));
+}
+
+static void restore_spent(struct core *c, struct member *m, struct span uid, struct span row)
+{
+	char text[OBJECT_UID_TEXT];
+	struct job *j = NULL;
+	uint64_t epoch;
+
+	if (uid.len == STORE_UID_LEN)
+		j = job_by_uid(c, span_of(object_uid_format((const uint8_t *)uid.ptr, text)));
+	if (!j || !j->holds || member_of(c, j) != m ||
+	    row.len != sizeof(epoch) + j->digest.n_pod_sets * sizeof(*j->spent))
+		return;
+	j->spent_row = true;
+	j->spent_member = m->number;
+	memcpy(&epoch, row.ptr, sizeof(epoch));
+	if (epoch != j->dispatch.epoch)
+		return;
+	j->spent = xcalloc(j->digest.n_pod_sets, sizeof(*j->spent));
+	memcpy(j->spent, row.ptr + sizeof(epoch), row.len - sizeof(epoch));
+	for (uint32_t set = 0; set < j->digest.n_pod_sets; set++)
+		for (uint32_t n = 0; n < j->spent[set]; n++)
+			if (!ledger_observe(c->ledger, j->number, set, NODE_NONE))
+				break;
 }
 
 static void pod_remove(struct core *c, struct member *m, struct span key)
@@ -206,6 +288,7 @@ static void pod_remove(struct core *c, struct member *m, struct span key)
 
 	if (!p)
 		return;
+	spend(c, m, p);
 	pod_release(c, m, p);
 	count_live(c, m, p, false);
 	if (p->object)
@@ -234,25 +317,18 @@ void capacity_pod(struct core *c, struct member *m, const struct fact *f)
 		p->object = pod_object_put(c, m, &f->pod, f->json) == 0;
 }
 
-void capacity_adopt_pods(struct core *c, struct member *m, struct job *j)
-{
-	j->live_pods = 0;
-	map_foreach (&m->pods, e) {
-		struct member_pod *p = e->value;
-		if (p->job == j->number && p->live)
-			j->live_pods++;
-	}
-}
-
 /* ---- lists ---- */
 
 void capacity_list_begin(struct core *c, struct member *m, enum member_stream s)
 {
 	(void)c;
+	/* A sweep that is not through must not take what this list has yet to name. */
 	if (s == STREAM_NODES) {
+		m->sweep_nodes = false;
 		map_foreach (&m->nodes, e)
 			((struct member_node *)e->value)->seen = false;
 	} else {
+		m->sweep_pods = false;
 		map_foreach (&m->pods, e)
 			((struct member_pod *)e->value)->seen = false;
 	}
@@ -316,21 +392,33 @@ static int restore_row(void *arg, struct span key, struct span value)
 		node_apply(r->c, r->m, &node);
 	else if (key.ptr[4] == 'p' && pod_info_unpack(value, &r->mem, &pod) == 0)
 		pod_apply(r->c, r->m, &pod);
+	else if (key.ptr[4] == 'o')
+		restore_spent(r->c, r->m, span_make(key.ptr + 5, key.len - 5), value);
 	return 0;
 }
 
-void capacity_restore(struct core *c, struct member *m)
+static void restore(struct core *c, struct member *m, char what)
 {
 	struct restore r = {.c = c, .m = m};
 	struct store *s = c->mirror ? c->mirror : c->truth;
 	auto_reader *reader = NULL;
 	auto_buf prefix = BUF_INIT;
-	uint32_t number = __builtin_bswap32(m->number);
 
-	buf_add(&prefix, &number, sizeof(number));
+	(void)row_key(m, what, SPAN(""), &prefix);
 	if (store_read_begin(s, &reader, NULL) == 0)
 		(void)store_scan_aux(reader, STORE_AUX_DIGEST, buf_span(&prefix), restore_row, &r);
 	arena_done(&r.mem);
+}
+
+void capacity_restore_nodes(struct core *c, struct member *m)
+{
+	restore(c, m, 'n');
+}
+
+void capacity_restore_pods(struct core *c, struct member *m)
+{
+	restore(c, m, 'o');
+	restore(c, m, 'p');
 	map_foreach (&m->pods, e) {
 		struct member_pod *p = e->value;
 		p->object = p->job != 0;

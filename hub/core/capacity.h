@@ -16,11 +16,13 @@ void capacity_list_begin(struct core *c, struct member *m, enum member_stream s)
 void capacity_list_end(struct core *c, struct member *m, enum member_stream s);
 /* Goes on removing what ended relists did not name, as the batch has room. */
 void capacity_sweep(struct core *c);
-/* Reads a member's digests from the mirror. */
-void capacity_restore(struct core *c, struct member *m);
+/* Reads a member's digests from the mirror: nodes before the jobs that are placed on them, pods
+ * after, since they are tied to their jobs. */
+void capacity_restore_nodes(struct core *c, struct member *m);
+void capacity_restore_pods(struct core *c, struct member *m);
 /* Drops a member's nodes and pods from memory and mirror. */
 void capacity_forget(struct core *c, struct member *m);
-/* A job's record came to life (restart) or took a member: ties pods that are known already. */
-void capacity_adopt_pods(struct core *c, struct member *m, struct job *j);
+/* Takes away what is kept of a job that holds nothing any more: one row, with its flush. */
+void capacity_settle(struct core *c, struct job *j);
 
 #endif

@@ -157,6 +157,19 @@ void core_delete(struct core *c, const struct kind *kind, struct span ns, struct
 			  kind->kind, SPAN_ARGS(ns), SPAN_ARGS(name), -r);
 }
 
+bool core_has_hub_finalizer(const struct store_object *o)
+{
+	struct span list, value;
+
+	if (json_text_path(o->json, &list, "metadata", "finalizers", NULL) < 0 ||
+	    json_text_type(list) != JSON_ARRAY)
+		return false;
+	for (size_t pos = 0; json_text_next(list, &pos, NULL, &value);)
+		if (span_is(json_text_plain(value), OBJECT_HUB_FINALIZER))
+			return true;
+	return false;
+}
+
 void core_remove_hub_finalizer(struct core *c, const struct kind *kind,
 			       const struct store_object *o)
 {
@@ -340,6 +353,7 @@ static bool plan(struct core *c)
 	quota_flush(c);
 	retention_run(c);
 	cursors_flush(c);
+	observe_save(c);
 	if (!registry_batch_full(c->batch))
 		more |= registry_work(c->batch, 32);
 	return more;
@@ -491,34 +505,11 @@ static int memory_open(struct core *c, struct err *reterr)
 	return r;
 }
 
-static void memory_close(struct core *c)
+/* The queues go before the jobs: they compare by names that the jobs own. */
+static void quota_close(struct core *c)
 {
-	while (c->jobs_by_number.len) {
-		struct job *j = NULL;
-		map_foreach (&c->jobs_by_number, e) {
-			j = e->value;
-			break;
-		}
-		job_destroy(c, j);
-	}
-	c->waiting = waiting_destroy(c->waiting); /* it refers to asks without holding them */
-	vec_foreach (&c->asks, w) {
-		placer_ask_unref(c->placer, w->parked);
-		vec_done(&w->heap);
-	}
-	vec_done(&c->asks);
-	vec_done(&c->ready_asks);
 	c->quota.queues = elastic_queue_destroy(c->quota.queues);
 	c->quota.tree = elastic_tree_destroy(c->quota.tree);
-	c->ledger = ledger_destroy(c->ledger);
-	vec_foreach (&c->members, p)
-		if (*p)
-			member_free(c, *p);
-	vec_done(&c->members);
-	map_done(&c->members_by_name);
-	c->placer = placer_destroy(c->placer);
-	c->fleet = fleet_destroy(c->fleet);
-	c->policies = propagation_index_destroy(c->policies);
 	map_foreach (&c->quota.queue_by_path, e) {
 		struct queue_object *q = e->value;
 		free(q->name);
@@ -528,12 +519,43 @@ static void memory_close(struct core *c)
 	free(c->quota.name);
 	free(c->quota.spec_text);
 	memset(&c->quota, 0, sizeof(c->quota));
-	map_foreach (&c->priority_classes, e)
-		free(e->value);
-	map_done(&c->priority_classes);
+}
+
+static void jobs_close(struct core *c)
+{
+	struct VEC(struct job *) all = {0};
+
+	vec_foreach (&c->dirty, j)
+		(*j)->dirty = false;
+	vec_foreach (&c->flushed, j)
+		(*j)->flushed = false;
+	vec_reserve(&all, c->jobs_by_number.len + 1);
+	map_foreach (&c->jobs_by_number, e)
+		vec_push(&all, e->value);
+	vec_foreach (&all, j)
+		job_destroy(c, *j);
+	vec_done(&all);
+	vec_done(&c->dirty);
+	vec_done(&c->flushed);
+	vec_done(&c->timers);
 	map_done(&c->jobs_by_key);
 	map_done(&c->jobs_by_uid);
 	map_done(&c->jobs_by_number);
+}
+
+static void asks_close(struct core *c)
+{
+	c->waiting = waiting_destroy(c->waiting); /* it refers to asks without holding them */
+	vec_foreach (&c->asks, w) {
+		placer_ask_unref(c->placer, w->parked);
+		vec_done(&w->heap);
+	}
+	vec_done(&c->asks);
+	vec_done(&c->ready_asks);
+}
+
+static void messages_close(struct core *c)
+{
 	map_foreach (&c->calls, e) {
 		struct call *call = e->value;
 		free(call->thing);
@@ -550,9 +572,28 @@ static void memory_close(struct core *c)
 	}
 	vec_done(&c->observed);
 	map_done(&c->observed_keys);
-	vec_done(&c->dirty);
-	vec_done(&c->flushed);
-	vec_done(&c->timers);
+}
+
+static void memory_close(struct core *c)
+{
+	quota_close(c);
+	jobs_close(c);
+	asks_close(c);
+	c->ledger = ledger_destroy(c->ledger);
+	vec_foreach (&c->members, p)
+		if (*p)
+			member_free(c, *p);
+	vec_done(&c->members);
+	map_done(&c->members_by_name);
+	c->placer = placer_destroy(c->placer);
+	c->fleet = fleet_destroy(c->fleet);
+	c->policies = propagation_index_destroy(c->policies);
+	map_foreach (&c->priority_classes, e)
+		free(e->value);
+	map_done(&c->priority_classes);
+	c->has_default_priority = false;
+	c->cursors_dirty = false;
+	messages_close(c);
 }
 
 void core_rebuild(struct core *c, struct err *reterr)

@@ -1,6 +1,7 @@
 #include "core/flush.h"
 
 #include "core/binding.h"
+#include "core/capacity.h"
 #include "core/dispatch/courier.h"
 #include "core/job.h"
 #include "core/queue_unit.h"
@@ -9,24 +10,34 @@
 
 #include <errno.h>
 
-/* status, binding, unit, live row, two retention rows, two rows of a finalizer, and the events. */
-#define ROWS_PER_JOB 9
+/* status, binding, unit, live row, two retention rows, two rows of a finalizer, spent pods, and the
+ * events. */
+#define ROWS_PER_JOB 10
 
 static void live_key(const struct job *j, struct buf *out)
 {
 	buf_addf(out, "%u/%s/%s", j->kind->type, j->ns, j->name);
 }
 
+/* Nothing is left to do for it: it needs no record, and none after a restart. A finished job whose
+ * copy is to be deleted is not over. */
+static bool is_over(const struct job *j)
+{
+	return j->finished && !j->deleting &&
+	       (j->dispatch.step == DISPATCH_FINISHED || j->dispatch.step == DISPATCH_IDLE);
+}
+
 static void flush_live(struct core *c, struct job *j)
 {
 	auto_buf key = BUF_INIT;
-	bool wanted = !j->finished && !j->finalize && !j->gone;
+	bool wanted = !j->gone && !is_over(j);
 
-	j->live_dirty = false;
+	if (wanted == j->live_row)
+		return;
 	live_key(j, &key);
-	if (wanted && !j->live_row)
+	if (wanted)
 		registry_put_aux(c->batch, false, STORE_AUX_LIVE, buf_span(&key), SPAN("1"));
-	else if (!wanted)
+	else
 		registry_delete_aux(c->batch, false, STORE_AUX_LIVE, buf_span(&key));
 	j->live_row = wanted;
 }
@@ -66,8 +77,8 @@ static void flush_binding(struct core *c, struct job *j)
 	struct object_draft draft;
 
 	j->binding_dirty = false;
-	if (j->gone && j->dispatch.step == DISPATCH_IDLE)
-		return;
+	if (j->gone)
+		return; /* its owner is gone, and with it the binding */
 	put(c, j, TYPE_RESOURCE_BINDING, binding_name(j->kind, j->name, name),
 	    binding_draft(c, j, &draft, NULL), &draft);
 	j->binding_exists = true;
@@ -110,6 +121,7 @@ static void finalize(struct core *c, struct job *j)
 
 static void flush_job(struct core *c, struct job *j)
 {
+	capacity_settle(c, j);
 	if (j->finalize) {
 		vec_foreach (&j->events, e)
 			free(e->message);
@@ -122,13 +134,11 @@ static void flush_job(struct core *c, struct job *j)
 		flush_binding(c, j);
 	if (j->unit_dirty)
 		flush_unit(c, j);
-	if (j->live_dirty)
-		flush_live(c, j);
+	flush_live(c, j);
 	if (j->retention_dirty)
 		retention_write(c, j);
 	flush_events(c, j);
-	j->settled = j->finished && !j->status && !j->deleting &&
-		     (j->dispatch.step == DISPATCH_FINISHED || j->dispatch.step == DISPATCH_IDLE);
+	j->settled = is_over(j) && !j->status;
 }
 
 bool flush_jobs(struct core *c)

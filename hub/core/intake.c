@@ -46,6 +46,14 @@ static void add_finalizer(struct object_draft *d)
 	d->flags |= OBJECT_HAS_FINALIZERS;
 }
 
+static bool has_hub_finalizer(struct core *c, const struct command *cmd)
+{
+	struct store_object o;
+
+	return registry_get(c->batch, cmd->kind, span_of(cmd->ns), span_of(cmd->name), &o) == 0 &&
+	       core_has_hub_finalizer(&o);
+}
+
 static bool is_main(const struct command *cmd)
 {
 	return !cmd->subresource || !cmd->subresource[0];
@@ -56,7 +64,11 @@ static int admit(struct core *c, struct command *cmd)
 {
 	const struct kind *k = cmd->kind;
 
-	if (cmd->verb == COMMAND_CREATE && (k->is_job || k->type == TYPE_CLUSTER))
+	/* Also what an update leaves out: a PUT of a manifest must not let go of copies on members.
+	 * The hub takes it off itself when they are proven gone. */
+	if ((k->is_job || k->type == TYPE_CLUSTER) &&
+	    (cmd->verb == COMMAND_CREATE ||
+	     (cmd->verb == COMMAND_UPDATE && has_hub_finalizer(c, cmd))))
 		add_finalizer(&cmd->draft);
 	if (k->type == TYPE_ELASTIC_QUOTA_TREE && is_main(cmd) &&
 	    (cmd->verb == COMMAND_CREATE || cmd->verb == COMMAND_UPDATE) &&

@@ -164,6 +164,8 @@ void job_destroy(struct core *c, struct job *j)
 	free(j->name);
 	free(j->policy_ns);
 	free(j->policy_name);
+	free(j->assignment);
+	free(j->spent);
 	free(j->hold_detail);
 	free(j->unit_name);
 	free(j->elastic_name);

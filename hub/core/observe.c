@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "core/admission/settle.h"
+#include "core/assignment.h"
 #include "core/binding.h"
 #include "core/capacity.h"
 #include "core/dispatch/courier.h"
@@ -30,12 +31,28 @@ static void restore_unit(struct core *c, struct job *j)
 	j->unit_created = j->first_attempt;
 }
 
+static void restore_charges(struct core *c, struct job *j, const struct member *m)
+{
+	auto_arena mem = ARENA_INIT;
+	struct fit_slot *slots;
+	struct err err;
+
+	size_t n = assignment_unpack(c->fleet, m->view, span_make(j->assignment, j->assignment_len),
+				     &mem, &slots);
+	j->holds = true;
+	if (ledger_assume(c->ledger, j->number, j->shape, m->view, slots, n, 0, &err) < 0)
+		log_warn(c->log, "placement not in the ledger", "job=%s/%s error=\"%s\"", j->ns,
+			 j->name, err.text);
+	if (j->must_queue && quota_enqueue(c, j, true, &err) < 0)
+		log_warn(c->log, "running job outside the quota tree", "job=%s/%s error=\"%s\"",
+			 j->ns, j->name, err.text);
+}
+
 /* Ties a placement that is durable to the memory: member, ledger, pods, quota. */
 static void restore_placement(struct core *c, struct job *j)
 {
 	struct member *m = member_by_number(c, j->dispatch.member);
 	const struct propagation_policy *p;
-	struct fit_result fit;
 
 	if (j->dispatch.step == DISPATCH_IDLE || !m)
 		return;
@@ -44,24 +61,13 @@ static void restore_placement(struct core *c, struct job *j)
 				  j->policy_name ? span_of(j->policy_name) : SPAN("-"));
 	if (!p)
 		p = propagation_builtin();
-	j->must_queue = p->suspend_scheduling;
-	j->propagate_deps = p->propagate_deps;
 	if (!j->elastic_name) {
 		auto_buf name = BUF_INIT;
 		buf_addf(&name, "%s/%s/%s", j->ns, j->name, j->kind->kind);
 		j->elastic_name = buf_steal(&name, NULL);
 	}
-	if (j->finished || job_ask(c, j, p, NULL) < 0 || m->view == CLUSTER_NONE)
-		return;
-	j->holds = true;
-	fit.n_slots = 0;
-	fit.slots = NULL;
-	(void)fit_gang(c->fleet, m->view, j->shape, FIT_NODES, &fit);
-	if (ledger_assume(c->ledger, j->number, j->shape, m->view, fit.slots, fit.n_slots, 0,
-			  NULL) < 0)
-		log_warn(c->log, "placement not in the ledger", "job=%s/%s", j->ns, j->name);
-	if (j->must_queue && quota_enqueue(c, j, true, NULL) < 0)
-		log_warn(c->log, "running job outside the quota tree", "job=%s/%s", j->ns, j->name);
+	if (!j->finished && job_ask(c, j, p, NULL) == 0 && m->view != CLUSTER_NONE)
+		restore_charges(c, j, m);
 }
 
 struct job *observe_revive(struct core *c, const struct kind *kind, const struct store_object *o)
@@ -72,7 +78,7 @@ struct job *observe_revive(struct core *c, const struct kind *kind, const struct
 	struct job *j;
 
 	j = job_by_key(c, kind->type, o->key.ns, o->key.name);
-	if (j)
+	if (j && memcmp(j->uid, o->uid, STORE_UID_LEN) == 0)
 		return j;
 	if (job_create(c, kind, o, &j, &err) < 0) {
 		log_error(c->log, "job cannot be read", "error=\"%s\"", err.text);
@@ -87,6 +93,9 @@ struct job *observe_revive(struct core *c, const struct kind *kind, const struct
 	j->binding_created = j->created;
 	restore_unit(c, j);
 	restore_placement(c, j);
+	/* What an earlier process had under way is lost. */
+	if (j->dispatch.step != DISPATCH_IDLE)
+		courier_feed(c, j, &(struct dispatch_event){EVENT_RESTARTED});
 	return j;
 }
 
@@ -104,7 +113,7 @@ static void accept(struct core *c, struct job *j)
 		j->status_finished = false;
 		j->status_due = c->now;
 	}
-	j->binding_dirty = j->live_dirty = true;
+	j->binding_dirty = true;
 	core_job_dirty(c, j);
 }
 
@@ -112,11 +121,18 @@ static void job_observe(struct core *c, const struct kind *kind, const struct st
 {
 	struct job *j = job_by_key(c, kind->type, o->key.ns, o->key.name);
 
+	if (j && memcmp(j->uid, o->uid, STORE_UID_LEN) != 0) {
+		/* Another object under the old name: the record waits for its copy alone. */
+		j->gone = true;
+		settle_changed(c, j, true);
+		j = NULL;
+	}
 	if (j) {
 		settle_changed(c, j, job_update(c, j, o));
 		return;
 	}
-	if ((o->flags & OBJECT_FINISHED) && !(o->flags & OBJECT_DELETING))
+	/* Finished, or done with and kept by the finalizers of others. */
+	if (o->flags & OBJECT_DELETING ? !core_has_hub_finalizer(o) : o->flags & OBJECT_FINISHED)
 		return;
 	j = observe_revive(c, kind, o);
 	if (!j)
@@ -201,26 +217,73 @@ static bool is_interesting(const struct kind *k)
 	}
 }
 
+static void enqueue(struct core *c, const struct kind *kind, const struct store_key *k)
+{
+	auto_buf key = BUF_INIT;
+
+	buf_addf(&key, "%u/%.*s/%.*s", kind->type, SPAN_ARGS(k->ns), SPAN_ARGS(k->name));
+	if (!is_interesting(kind) || map_has(&c->observed_keys, buf_span(&key)))
+		return;
+	map_put(&c->observed_keys, buf_span(&key), c);
+	vec_push(&c->observed, (struct observed){kind, xstrndup(k->ns.ptr, k->ns.len),
+						 xstrndup(k->name.ptr, k->name.len)});
+}
+
 void observe_collect(struct core *c)
 {
 	size_t n;
 	const struct registry_change *changes = registry_changes(c->batch, &n);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct registry_change *ch = &changes[i];
-		auto_buf key = BUF_INIT;
-		if (!is_interesting(ch->kind))
-			continue;
-		buf_addf(&key, "%u/%.*s/%.*s", ch->kind->type, SPAN_ARGS(ch->object.key.ns),
-			 SPAN_ARGS(ch->object.key.name));
-		if (map_has(&c->observed_keys, buf_span(&key)))
-			continue;
-		map_put(&c->observed_keys, buf_span(&key), c);
-		vec_push(&c->observed,
-			 (struct observed){
-			     ch->kind, xstrndup(ch->object.key.ns.ptr, ch->object.key.ns.len),
-			     xstrndup(ch->object.key.name.ptr, ch->object.key.name.len)});
-	}
+	for (size_t i = 0; i < n; i++)
+		enqueue(c, changes[i].kind, &changes[i].object.key);
+	c->observed_revision = num_max(c->observed_revision, registry_truth_revision(c->batch));
+}
+
+/* A row for every commit would cost more than reading a little twice after a restart. */
+#define SAVE_EVERY 256 /* revisions */
+
+static struct span saved_key(void)
+{
+	return SPAN("observed");
+}
+
+void observe_save(struct core *c)
+{
+	if (c->observed.len || c->dirty.len || registry_batch_full(c->batch) ||
+	    c->observed_revision < c->observed_saved + SAVE_EVERY)
+		return;
+	c->observed_saved = c->observed_revision;
+	registry_put_aux(c->batch, false, STORE_AUX_CURSOR, saved_key(),
+			 span_make((const char *)&c->observed_saved, sizeof(c->observed_saved)));
+}
+
+static int replay_row(void *arg, const struct store_log_row *row)
+{
+	struct core *c = arg;
+	const struct kind *kind = kind_by_type(c->kinds, row->object.key.type);
+
+	if (kind)
+		enqueue(c, kind, &row->object.key);
+	return 0;
+}
+
+/* Queues the changes that may not have been looked at. */
+static int replay(struct core *c, struct err *reterr)
+{
+	struct store_reader *reader;
+	struct span value;
+
+	c->observed_saved = 0;
+	if (registry_get_aux(c->batch, false, STORE_AUX_CURSOR, saved_key(), &value) == 0 &&
+	    value.len == sizeof(c->observed_saved))
+		memcpy(&c->observed_saved, value.ptr, sizeof(c->observed_saved));
+	int r = registry_reader(c->batch, kind_by_type(c->kinds, TYPE_NAMESPACE), &reader, reterr);
+	if (r < 0)
+		return r;
+	c->observed_revision = store_reader_revision(reader);
+	uint64_t from = num_max(c->observed_saved, store_floor(c->truth));
+	r = store_log_scan(reader, num_min(from, c->observed_revision), replay_row, c);
+	return r < 0 ? err_set(reterr, ERR_INTERNAL, "the watch log cannot be read") : 0;
 }
 
 static void observe_present(struct core *c, const struct kind *kind, const struct store_object *o)
@@ -356,7 +419,7 @@ static int restore_job(void *arg, struct span key, struct span value)
 	if (!j)
 		return 0;
 	j->live_row = true;
-	if (j->dispatch.step == DISPATCH_IDLE)
+	if (j->dispatch.step == DISPATCH_IDLE || j->deleting)
 		settle_changed(c, j, true);
 	return 0;
 }
@@ -378,6 +441,9 @@ int observe_restore(struct core *c, struct err *reterr)
 	/* Members first without pods' owners, then jobs, which tie their pods. */
 	if (r == 0)
 		r = restore_type(c, TYPE_CLUSTER, reterr);
+	vec_foreach (&c->members, m)
+		if (r == 0 && *m)
+			capacity_restore_nodes(c, *m);
 	if (r == 0)
 		r = registry_reader(c->batch, kind_by_type(c->kinds, TYPE_NAMESPACE), &reader,
 				    reterr);
@@ -385,16 +451,11 @@ int observe_restore(struct core *c, struct err *reterr)
 		r = store_scan_aux(reader, STORE_AUX_LIVE, SPAN(""), restore_job, c);
 	if (r < 0)
 		return r;
+	r = replay(c, reterr);
+	if (r < 0)
+		return r;
 	vec_foreach (&c->members, m)
 		if (*m)
-			capacity_restore(c, *m);
-	map_foreach (&c->jobs_by_number, e) {
-		struct job *j = e->value;
-		if (j->dispatch.step == DISPATCH_IDLE)
-			continue;
-		courier_feed(c, j, &(struct dispatch_event){EVENT_RESTARTED});
-		if (j->deleting || j->gone)
-			courier_feed(c, j, &(struct dispatch_event){EVENT_WITHDRAW});
-	}
+			capacity_restore_pods(c, *m);
 	return 0;
 }

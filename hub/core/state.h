@@ -90,11 +90,12 @@ struct member_pod {
 	struct amount *amounts; /* what is charged */
 	size_t n_amounts;
 	uint64_t job;	/* number of the hub's job, 0 for foreign pods */
-	bool live;	/* not terminal: keeps the job's absence unproven */
+	bool live;	/* not terminal, and one of its job's live_pods */
 	bool observed;	/* told to the ledger */
 	bool exclusive; /* of a set with an exclusive topology */
 	bool object;	/* kept as a Pod object in the mirror */
 	bool seen;
+	uint16_t set; /* its pod set; good when observed */
 };
 
 /* ---- jobs ---- */
@@ -166,7 +167,11 @@ struct job {
 	size_t prepare_at;	/* next dependency to prepare */
 	uint32_t live_pods;	/* on the member of `dispatch`, as the pod stream shows */
 	char *dispatch_message; /* last refusal or failure, for verdicts; or NULL */
-	struct fit_slot *slots; /* of the decision, kept until the ledger has it */
+	char *assignment;	/* nodes of the decision (assignment.h) while it holds, or NULL */
+	size_t assignment_len;
+	uint32_t *spent;       /* by pod set: pods that came and went while it holds, or NULL */
+	bool spent_row;	       /* its row in the mirror exists */
+	uint32_t spent_member; /* under which number */
 	enum copy_phase phase;
 
 	/* binding */
@@ -176,7 +181,7 @@ struct job {
 
 	/* what the next flush writes */
 	bool dirty; /* in core->dirty */
-	bool binding_dirty, unit_dirty, live_dirty, retention_dirty;
+	bool binding_dirty, unit_dirty, retention_dirty;
 	bool finalize;	     /* take the hub's finalizer off the object */
 	bool live_row;	     /* its row in STORE_AUX_LIVE exists */
 	bool settled;	     /* finished and written: the record may go */
@@ -280,6 +285,8 @@ struct core {
 	struct VEC(struct order *) orders; /* go out after the commit */
 	struct VEC(struct observed) observed;
 	struct map observed_keys; /* those waiting, so that each waits once */
+	/* Changes up to the first are queued or done with; the second is what is on disk of it. */
+	uint64_t observed_revision, observed_saved;
 	bool cursors_dirty, pump_wanted;
 	unsigned pump_budget;
 	usec retention_next;
@@ -304,6 +311,7 @@ void core_job_timer_remove(struct core *c, struct job *j);
 int core_put(struct core *c, const struct kind *kind, struct span ns, struct span name,
 	     struct object_draft *take_draft);
 void core_delete(struct core *c, const struct kind *kind, struct span ns, struct span name);
+bool core_has_hub_finalizer(const struct store_object *o);
 /* Takes the hub's finalizer off an object; the row goes when it was the last one. Two rows. */
 void core_remove_hub_finalizer(struct core *c, const struct kind *kind,
 			       const struct store_object *o);

@@ -1,6 +1,7 @@
 #include "core/admission/settle.h"
 
 #include "core/admission/pump.h"
+#include "core/assignment.h"
 #include "core/binding.h"
 #include "core/capacity.h"
 #include "core/dispatch/courier.h"
@@ -164,6 +165,9 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	}
 	pump_remove(c, j);
 	j->holds = true;
+	free(j->assignment);
+	j->assignment =
+	    assignment_pack(c->fleet, d->cluster, d->slots, d->n_slots, &j->assignment_len);
 	j->decided_at = c->now;
 	j->dequeued_at = c->now;
 	j->phase = COPY_CREATED;
@@ -190,6 +194,11 @@ void settle_release(struct core *c, struct job *j)
 	if (!j->holds)
 		return;
 	j->holds = false;
+	free(j->assignment);
+	j->assignment = NULL;
+	j->assignment_len = 0;
+	free(j->spent);
+	j->spent = NULL;
 	(void)ledger_drop(c->ledger, j->number);
 	if (j->unit && (j->finished || j->deleting || j->gone || j->user_suspended))
 		quota_dequeue(c, j);
@@ -244,7 +253,6 @@ void settle_finished(struct core *c, struct job *j)
 	if (j->finished)
 		return;
 	j->finished = true;
-	j->live_dirty = true;
 	c->counters.finished++;
 	courier_feed(c, j, &(struct dispatch_event){EVENT_FINISHED});
 	settle_release(c, j);

@@ -56,7 +56,6 @@ static void taken(struct net *n, uint32_t member, size_t bytes)
 }
 
 static const struct net_ops net_ops = {submit, taken};
-static const struct log quiet = {LOG_ERROR, 2};
 
 static void start(struct world *w)
 {
@@ -65,7 +64,6 @@ static void start(struct world *w)
 	if (core_create(&(struct core_options){.kinds = kinds_hub(),
 					       .truth = w->truth,
 					       .mirror = w->mirror,
-					       .log = &quiet,
 					       .version = "v1.34.0",
 					       .require_policy = w->require_policy,
 					       .keep_finished = w->keep_finished,

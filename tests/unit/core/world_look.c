@@ -236,24 +236,32 @@ static void check_single(const struct world *w)
 	}
 }
 
-static void check_capacity(const struct world *w)
+static int64_t cpus_of(const struct model_copy *c)
 {
-	const struct fleet *f = w->core->fleet;
-	static const char *const names[] = {"cpu", "nvidia.com/gpu"};
-	struct cluster_totals t;
+	int64_t sum = 0;
 
-	for (uint32_t i = 0; i < cluster_view_count(f); i++) {
-		uint32_t view = cluster_view_by_name(f, i), resource;
-		for (size_t n = 0; n < ARRAY_LEN(names); n++) {
-			if (resource_table_index(fleet_resources(w->core->fleet), span_of(names[n]),
-						 &resource, NULL) < 0)
-				continue;
-			cluster_view_totals(f, view, resource, &t);
-			if (t.requested + t.assumed > t.allocatable)
-				fail_msg("%s oversold: %" PRId64 " + %" PRId64 " > %" PRId64,
-					 names[n], t.requested, t.assumed, t.allocatable);
-		}
-	}
+	vec_foreach (&c->pods, p)
+		for (size_t i = 0; i < (*p)->n_requests; i++)
+			if (span_is((*p)->requests[i].resource, "cpu"))
+				sum += (*p)->requests[i].value;
+	return sum;
+}
+
+/* What was started on a member and is not over fits on it, all at once. Only for members of one
+ * node: on others pods bind where they like, and what they take from another job's nodes is made
+ * up for elsewhere only when there is room. */
+static void check_capacity(const struct model *m)
+{
+	int64_t asked = 0;
+
+	if (m->nodes.len != 1)
+		return;
+	vec_foreach (&m->all_copies, c)
+		if (!(*c)->gone && !(*c)->suspended && !copy_phase_is_terminal((*c)->phase))
+			asked += cpus_of(*c);
+	if (asked > m->nodes.items[0]->cpu_milli)
+		fail_msg("%s is oversold: %" PRId64 " of %" PRId64, m->name, asked,
+			 m->nodes.items[0]->cpu_milli);
 }
 
 /* Usage is what the jobs that hold it ask, and the engine's own books agree. */
@@ -295,9 +303,10 @@ static void check_holds(const struct world *w)
 void world_check(struct world *w)
 {
 	check_single(w);
+	for (size_t i = 0; i < w->n_members; i++)
+		check_capacity(w->members[i]);
 	if (core_has_failed(w->core) || w->core->rebuild)
 		return;
-	check_capacity(w);
 	check_quota(w);
 	check_holds(w);
 }
