@@ -11,6 +11,7 @@ from client import Client, Server
 PROGRAM = None
 NS = "/api/v1/namespaces/default/"
 CM = NS + "configmaps"
+JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
 
 
 def config_map(name, labels=None, data=None, **meta):
@@ -20,10 +21,11 @@ def config_map(name, labels=None, data=None, **meta):
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": m, "data": data or {"k": "v"}}
 
 
-def pytorch_job(name, workers=2):
+def pytorch_job(name, workers=2, **container):
     def replicas(n):
         return {"replicas": n, "restartPolicy": "OnFailure",
-                "template": {"spec": {"containers": [{"name": "pytorch", "image": "train:1"}]}}}
+                "template": {"spec": {"containers": [
+                    {"name": "pytorch", "image": "train:1", **container}]}}}
     return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": name},
             "spec": {"pytorchReplicaSpecs": {"Master": replicas(1), "Worker": replicas(workers)}}}
 
@@ -207,14 +209,14 @@ class Patches(Case):
             "data": {"n": "2"}}))
 
     def test_status_is_written_through_its_own_door(self):
-        path = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
+        path = JOBS
         made = self.must(201, self.client.post(path, pytorch_job("st")))
         self.assertEqual(made["metadata"]["generation"], 1)
         got = self.must(200, self.client.patch(path + "/st/status", {
             "status": {"conditions": [{"type": "Created", "status": "True"}]},
             "spec": {"runPolicy": {"suspend": True}}}))
         self.assertEqual(got["status"]["conditions"][0]["type"], "Created")
-        self.assertNotIn("suspend", got["spec"].get("runPolicy", {}))
+        self.assertFalse(got["spec"]["runPolicy"]["suspend"])
         self.assertEqual(got["metadata"]["generation"], 1)
         got = self.must(200, self.client.patch(path + "/st", {
             "status": {"conditions": []}, "spec": {"runPolicy": {"suspend": True}}}))
@@ -359,8 +361,12 @@ class BadInput(Case):
         client.close()
 
     def test_an_object_over_its_limit_is_too_large(self):
-        big = config_map("big", data={"k": "x" * (2 * 2**20)})
-        self.fails(413, "RequestEntityTooLarge", self.client.post(CM, big))
+        self.fails(413, "RequestEntityTooLarge",
+                   self.client.post(JOBS, pytorch_job("big", args=["x" * (2 * 2**20)])))
+
+    def test_a_config_map_holds_at_most_a_mebibyte(self):
+        big = config_map("big", data={"k": "x" * (2**20 + 1)})
+        self.fails(422, "Invalid", self.client.post(CM, big))
 
     def test_an_unknown_media_type_is_unsupported(self):
         s = self.fails(415, "UnsupportedMediaType",
@@ -746,7 +752,7 @@ class Connections(Case):
             self.assertEqual(self.client.request("GET", "/version")[0], 200)
 
     def test_a_large_object_goes_in_and_out(self):
-        data = {"k": "y" * 1400000}
+        data = {"k": "y" * 1000000}
         self.must(201, self.client.post(CM, config_map("large", data=data)))
         self.assertEqual(self.must(200, self.client.get(CM + "/large"))["data"], data)
         status, headers, body = self.client.request("GET", CM + "/large",
