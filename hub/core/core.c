@@ -56,6 +56,19 @@ void core_job_dirty(struct core *c, struct job *j)
 	vec_push(&c->dirty, j);
 }
 
+void core_job_freed(struct core *c, struct job *j)
+{
+	core_job_dirty(c, j);
+	size_t at = c->dirty.len - 1; /* where it is if it was not dirty before */
+	while (c->dirty.items[at] != j)
+		at--;
+	if (at < c->n_freed)
+		return;
+	memmove(c->dirty.items + c->n_freed + 1, c->dirty.items + c->n_freed,
+		(at - c->n_freed) * sizeof(*c->dirty.items));
+	c->dirty.items[c->n_freed++] = j;
+}
+
 static void timer_set(struct core *c, size_t at, struct job *j)
 {
 	c->timers.items[at] = j;
@@ -527,6 +540,7 @@ static void jobs_close(struct core *c)
 
 	vec_foreach (&c->dirty, j)
 		(*j)->dirty = false;
+	c->n_freed = 0;
 	vec_foreach (&c->flushed, j)
 		(*j)->flushed = false;
 	vec_reserve(&all, c->jobs_by_number.len + 1);

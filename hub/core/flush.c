@@ -159,6 +159,7 @@ bool flush_jobs(struct core *c)
 		memmove(c->dirty.items, c->dirty.items + done,
 			(c->dirty.len - done) * sizeof(*c->dirty.items));
 	c->dirty.len -= done;
+	c->n_freed -= done < c->n_freed ? done : c->n_freed;
 	return c->dirty.len > 0;
 }
 

@@ -137,6 +137,21 @@ static void drop_from(struct job **items, size_t *len, const struct job *j)
 	}
 }
 
+/* The freed ones stay in front. */
+static void drop_dirty(struct core *c, const struct job *j)
+{
+	size_t at = 0;
+
+	while (at < c->dirty.len && c->dirty.items[at] != j)
+		at++;
+	if (at == c->dirty.len)
+		return;
+	c->n_freed -= at < c->n_freed;
+	c->dirty.len--;
+	memmove(c->dirty.items + at, c->dirty.items + at + 1,
+		(c->dirty.len - at) * sizeof(*c->dirty.items));
+}
+
 void job_destroy(struct core *c, struct job *j)
 {
 	auto_buf b = BUF_INIT;
@@ -148,7 +163,7 @@ void job_destroy(struct core *c, struct job *j)
 		map_remove(&c->jobs_by_uid, span_of(j->uid_text));
 	map_remove(&c->jobs_by_number, number_key(&j->number));
 	if (j->dirty)
-		drop_from(c->dirty.items, &c->dirty.len, j);
+		drop_dirty(c, j);
 	if (j->flushed)
 		drop_from(c->flushed.items, &c->flushed.len, j);
 	core_job_timer_remove(c, j);

@@ -109,8 +109,8 @@ static void add_status(const struct core *c, const struct job *j, struct buf *b)
 		buf_addf(b, ",\"lastAllocateTime\":\"%s\"", clock_format(j->dequeued_at, when));
 	if (queue_unit_message(c, j, message, sizeof(message)) == 0)
 		(void)snprintf(message, sizeof(message), "%s",
-			       j->holds		? "Dequeued because schedule successfully"
-			       : j->hold_detail ? j->hold_detail
+			       j->holds || j->finished ? "Dequeued because schedule successfully"
+			       : j->hold_detail	       ? j->hold_detail
 						: "Waiting scheduler to schedule this queueUnit");
 	buf_add_str(b, ",\"message\":");
 	buf_add_json_str(b, span_of(message));

@@ -281,7 +281,10 @@ struct core {
 	struct VEC(uint32_t) ready_asks;
 	struct quota quota;
 
+	/* The first n_freed of the dirty ones let go of quota and nodes since their last flush:
+	 * they are written before any that took them, whichever batch that falls into. */
 	struct VEC(struct job *) dirty, flushed, timers;
+	size_t n_freed;
 	struct VEC(struct order *) orders; /* go out after the commit */
 	struct VEC(struct observed) observed;
 	struct map observed_keys; /* those waiting, so that each waits once */
@@ -303,6 +306,8 @@ struct core {
 
 /* Puts the job on the list of those whose objects the next batches write. */
 void core_job_dirty(struct core *c, struct job *j);
+/* The same for one that let go of quota and nodes; O(dirty jobs). */
+void core_job_freed(struct core *c, struct job *j);
 /* Wakes the job at `when` (EVENT_TIMER or a status that is due); keeps the earlier time. */
 void core_job_timer(struct core *c, struct job *j, usec when);
 void core_job_timer_remove(struct core *c, struct job *j);

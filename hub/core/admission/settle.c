@@ -207,7 +207,7 @@ void settle_release(struct core *c, struct job *j)
 	c->quota.status_dirty = true;
 	j->unit_dirty = true;
 	c->pump_wanted = true;
-	core_job_dirty(c, j);
+	core_job_freed(c, j);
 }
 
 void settle_enter_member(struct member *m, struct job *j)

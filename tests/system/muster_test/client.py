@@ -132,11 +132,18 @@ class Client:
             body = body.encode() if isinstance(body, str) else body
             h["Content-Type"] = content_type
         connection = getattr(self.local, "connection", None)
-        if connection is None or self.local.server != self.config.server:
-            connection = self.local.connection = self.connect(timeout)
-            self.local.server = self.config.server
+        if connection is not None and self.local.server == self.config.server:
+            try:
+                return self.exchange(connection, method, path, body, h)
+            except Unreachable:
+                if method != "GET":
+                    raise  # else as every HTTP client: the server may have closed it meanwhile
+        self.local.connection, self.local.server = self.connect(timeout), self.config.server
+        return self.exchange(self.local.connection, method, path, body, h)
+
+    def exchange(self, connection, method, path, body, headers):
         try:
-            connection.request(method, path, body=body, headers=h)
+            connection.request(method, path, body=body, headers=headers)
             answer = connection.getresponse()
             return answer.status, answer.headers, answer.read()
         except (OSError, http.client.HTTPException) as why:

@@ -34,6 +34,19 @@ class Watch:
     again."""
 
     def __init__(self, client, plural, namespace=None, name="", **params):
+        self.prepare(client, plural, namespace, name, params)
+        listed = client.call("GET", self.path, **params)
+        self.start(int(listed["metadata"]["resourceVersion"]), listed["items"])
+
+    @classmethod
+    def after(cls, client, plural, revision, items):
+        """One that does not list: it begins behind a revision of the past, with its objects."""
+        w = cls.__new__(cls)
+        w.prepare(client, plural, None, "", {})
+        w.start(revision, items)
+        return w
+
+    def prepare(self, client, plural, namespace, name, params):
         self.client, self.plural, self.namespace = client, plural, namespace
         self.name = name or plural
         self.params = params  # labelSelector, fieldSelector
@@ -41,17 +54,16 @@ class Watch:
         self.changed = threading.Condition()
         self.events = []      # (type, object) without bookmarks, over all sessions
         self.times = []       # when each came: monotonic seconds
-        self.listed = []      # what was there when it began
         self.objects = {}     # key -> object now
         self.sessions = []
         self.errors = []
         self.stopped = False
         self.connection = None
-        listed = client.call("GET", self.path, **params)
-        self.first = self.revision = int(listed["metadata"]["resourceVersion"])
-        for o in listed["items"]:
-            self.objects[key_of(o)] = o
-            self.listed.append(o)
+
+    def start(self, revision, items):
+        self.first = self.revision = revision
+        self.listed = items   # what was there when it began
+        self.objects = {key_of(o): o for o in items}
         self.thread = threading.Thread(target=self.run, daemon=True, name="watch " + self.name)
         self.thread.start()
 
