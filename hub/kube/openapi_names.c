@@ -1,12 +1,22 @@
 #include "kube/openapi_names.h"
 
+/* "batch" and "events.k8s.io": the groups that Kubernetes itself defines. */
+static bool is_own_group(struct span group)
+{
+	struct span rest = group;
+	(void)span_split(&rest, '.');
+	return !rest.ptr || span_is(rest, "k8s.io");
+}
+
 const char *openapi_kind_name(const struct kind *k, char out[OPENAPI_NAME_MAX])
 {
 	auto_buf b = BUF_INIT;
 	struct span rest = span_of(k->group);
 
-	if (!k->group[0]) {
-		(void)snprintf(out, OPENAPI_NAME_MAX, "io.k8s.api.core.%s.%s", k->version, k->kind);
+	if (is_own_group(rest)) {
+		struct span first = span_split(&rest, '.');
+		(void)snprintf(out, OPENAPI_NAME_MAX, "io.k8s.api.%.*s.%s.%s",
+			       SPAN_ARGS(first.len ? first : SPAN("core")), k->version, k->kind);
 		return out;
 	}
 	/* The group's labels from the last to the first. */

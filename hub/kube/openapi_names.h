@@ -18,7 +18,8 @@ struct openapi_definitions {
 	struct map seen;
 };
 
-/* "org.kubeflow.v1.PyTorchJob", "io.k8s.api.core.v1.Namespace". Returns out. */
+/* "org.kubeflow.v1.PyTorchJob", "io.k8s.api.core.v1.Namespace": the names that Kubernetes uses,
+ * which clients show in messages. Returns out. */
 #define OPENAPI_NAME_MAX 320
 const char *openapi_kind_name(const struct kind *k, char out[OPENAPI_NAME_MAX]);
 

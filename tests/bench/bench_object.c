@@ -1,25 +1,25 @@
 /*
  * Scenario object: what one write and one watch event cost before they reach the store, on one
- * core: a PyTorchJob of 2 KB from bytes to draft (parse, metadata, draft), a status spliced into
- * its row, a pod and a node decoded, a selector matched.
+ * core: a PyTorchJob of 2 KB from bytes to draft (parse, metadata, schema and hooks, draft with its
+ * digest), its table row, a status spliced into its row, a pod and a node decoded, a selector
+ * matched.
  */
 #include "base/json.h"
 #include "bench.h"
+#include "kinds/kinds.h"
 #include "kinds/types.h"
 #include "kube/meta.h"
 #include "kube/node_info.h"
 #include "kube/object.h"
 #include "kube/pod_info.h"
+#include "kube/schema.h"
 #include "kube/selector.h"
+#include "kube/table.h"
 
-static const struct kind pytorch = {.type = TYPE_PYTORCH_JOB,
-				    .group = "kubeflow.org",
-				    .version = "v1",
-				    .kind = "PyTorchJob",
-				    .plural = "pytorchjobs",
-				    .scope = KIND_NAMESPACED,
-				    .has_status = true,
-				    .is_job = true};
+static const struct kind *pytorch(void)
+{
+	return kind_by_type(kinds_hub(), TYPE_PYTORCH_JOB);
+}
 
 static void fill(void *arg, void *out, size_t n)
 {
@@ -79,7 +79,7 @@ static void report(struct bench *b, const char *metric, uint64_t ns, int rounds,
 }
 
 struct times {
-	uint64_t parse, meta, draft, free;
+	uint64_t parse, meta, admit, draft, free;
 };
 
 static void create_once(struct span body, const struct meta_write *w, struct times *t)
@@ -96,7 +96,12 @@ static void create_once(struct span body, const struct meta_write *w, struct tim
 	must(meta_prepare_create(tree, w, &errors, &err));
 	t->meta += (at = bench_cpu_now_ns()) - start;
 	start = at;
-	must(object_draft_from_tree(&pytorch, tree, &d, &err));
+	schema_admit(w->kind, tree, &(struct kind_write){.subresource = ""}, &errors, NULL);
+	if (field_errors_any(&errors))
+		abort();
+	t->admit += (at = bench_cpu_now_ns()) - start;
+	start = at;
+	must(object_draft_from_tree(pytorch(), tree, &d, &err));
 	t->draft += (at = bench_cpu_now_ns()) - start;
 	start = at;
 	bench_keep(d.len);
@@ -109,7 +114,7 @@ static void bench_create(struct bench *b, struct span body, int rounds)
 {
 	uint64_t seed = 1;
 	const struct meta_random random = {fill, &seed};
-	struct meta_write w = {.kind = &pytorch,
+	struct meta_write w = {.kind = pytorch(),
 			       .ns = SPAN("research"),
 			       .subresource = "",
 			       .now = 1700000000 * USEC_PER_SEC,
@@ -121,9 +126,10 @@ static void bench_create(struct bench *b, struct span body, int rounds)
 		create_once(body, &w, &t);
 	report(b, "create-parse", t.parse, rounds, 0);
 	report(b, "create-meta", t.meta, rounds, 0);
+	report(b, "create-admit", t.admit, rounds, 20);
 	report(b, "create-draft", t.draft, rounds, 0);
 	report(b, "create-free", t.free, rounds, 0);
-	report(b, "create", t.parse + t.meta + t.draft + t.free, rounds, 60);
+	report(b, "create", t.parse + t.meta + t.admit + t.draft + t.free, rounds, 60);
 }
 
 static void bench_splice(struct bench *b, struct span body, int rounds)
@@ -132,7 +138,7 @@ static void bench_splice(struct bench *b, struct span body, int rounds)
 				     "\"type\":\"Running\",\"status\":\"True\"}]}";
 	uint64_t seed = 1;
 	const struct meta_random random = {fill, &seed};
-	struct meta_write w = {.kind = &pytorch,
+	struct meta_write w = {.kind = pytorch(),
 			       .ns = SPAN("research"),
 			       .subresource = "",
 			       .now = 1700000000 * USEC_PER_SEC,
@@ -144,7 +150,7 @@ static void bench_splice(struct bench *b, struct span body, int rounds)
 
 	must(json_parse(body, NULL, &tree, &err));
 	must(meta_prepare_create(tree, &w, &errors, &err));
-	must(object_draft_from_tree(&pytorch, tree, &d, &err));
+	must(object_draft_from_tree(pytorch(), tree, &d, &err));
 	struct store_object row = {.key = {TYPE_PYTORCH_JOB, SPAN("research"), SPAN("j")},
 				   .extents = d.extents,
 				   .json = span_make(d.json, d.len)};
@@ -155,6 +161,15 @@ static void bench_splice(struct bench *b, struct span body, int rounds)
 		object_draft_done(&spliced);
 	}
 	report(b, "splice-status", bench_cpu_now_ns() - start, rounds, 6);
+
+	auto_buf table = BUF_INIT;
+	start = bench_cpu_now_ns();
+	for (int i = 0; i < rounds; i++) {
+		buf_clear(&table);
+		table_row(pytorch(), "v1", row.json, TABLE_METADATA, w.now, true, &table);
+		bench_keep(table.len);
+	}
+	report(b, "table-row", bench_cpu_now_ns() - start, rounds, 0);
 
 	auto_selector s = SELECTOR_INIT;
 	must(selector_add_labels(&s, SPAN("team=research,kueue.x-k8s.io/queue-name!=x"), &err));
