@@ -1,0 +1,74 @@
+/*
+ * The first byte picks a kind (of the hub, or of the simulator from 128 on), the rest is an
+ * object. Whatever it is: the schema pass, hooks, digest, copy, cells and conversion come to an
+ * end; what was admitted without an error is admitted again without a change.
+ */
+#include "base/json.h"
+#include "kinds/job_digest.h"
+#include "kinds/kinds.h"
+#include "kube/field_errors.h"
+#include "kube/schema.h"
+#include "kube/table.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool admit(const struct kind *k, struct cJSON *tree, const struct cJSON *old)
+{
+	struct field_errors e = {.n = 0};
+	auto_buf unknown = BUF_INIT, warnings = BUF_INIT;
+	const struct kind_write w = {.old = old, .subresource = "", .warnings = &warnings};
+
+	schema_admit(k, tree, &w, &e, &unknown);
+	bool fine = !field_errors_any(&e);
+	field_errors_done(&e);
+	return fine;
+}
+
+static void use_digest(const struct kind *k, const struct cJSON *tree)
+{
+	auto_buf bytes = BUF_INIT, copy = BUF_INIT;
+	auto_arena mem = ARENA_INIT;
+	struct job_digest d;
+
+	if (k->digest(k, tree, &bytes, NULL) == 0 &&
+	    job_digest_unpack(buf_span(&bytes), &mem, &d) < 0)
+		abort();
+	const struct job_copy_options o = {"hub", "job", 1, true};
+	(void)!job_copy_make(k, tree, &o, &copy, NULL);
+}
+
+static void use(const struct kind *k, struct cJSON *tree)
+{
+	auto_json *before = json_dup(tree);
+
+	if (!admit(k, tree, before) || !json_is(tree, JSON_OBJECT))
+		return;
+	auto_json *once = json_dup(tree);
+	if (!admit(k, tree, once) || !json_equal(tree, once))
+		abort();
+	if (k->digest)
+		use_digest(k, tree);
+	if (k->convert) {
+		k->convert(k, tree, KIND_TO_STORED);
+		k->convert(k, tree, KIND_FROM_STORED);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct kind_set *set;
+	struct cJSON *tree = NULL;
+	auto_buf row = BUF_INIT;
+
+	if (size < 1)
+		return 0;
+	set = data[0] < 128 ? kinds_hub() : kinds_sim();
+	const struct kind *k = set->kinds[data[0] % 128 % set->n_kinds];
+	struct span text = span_make((const char *)data + 1, size - 1);
+	if (json_parse(text, NULL, &tree, NULL) < 0)
+		return 0;
+	table_row(k, "v1", text, TABLE_METADATA, 0, true, &row);
+	use(k, tree);
+	json_free(tree);
+	return 0;
+}
