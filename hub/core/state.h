@@ -36,10 +36,14 @@ struct core;
 
 enum prepared { PREPARED_NO = 0, PREPARED_ASKED, PREPARED_YES };
 
+struct prepared_waiter {
+	uint64_t job, epoch;
+};
+
 /* A namespace (or PriorityClass) that the hub made sure of on a member. */
 struct prepared_thing {
 	enum prepared state;
-	struct VEC(uint64_t) waiting; /* job numbers */
+	struct VEC(struct prepared_waiter) waiting;
 };
 
 /* A copy that belongs to no job, whose deletion was not answered yet. */

@@ -18,7 +18,7 @@ static struct span id_key(const uint64_t *id)
 	return span_make((const char *)id, sizeof(*id));
 }
 
-void courier_call(struct core *c, struct order *take_order, struct call take_call)
+uint64_t courier_call(struct core *c, struct order *take_order, struct call take_call)
 {
 	struct call *call = xcalloc(1, sizeof(*call));
 	const struct member *m = member_by_number(c, take_order->member);
@@ -30,6 +30,7 @@ void courier_call(struct core *c, struct order *take_order, struct call take_cal
 	map_put(&c->calls, id_key(&take_order->id), call);
 	vec_push(&c->orders, take_order);
 	c->counters.orders++;
+	return c->next_order;
 }
 
 /* ---- plans ---- */
@@ -52,10 +53,11 @@ static void send(struct core *c, struct job *j)
 		courier_feed(c, j, &(struct dispatch_event){EVENT_NOT_SENT});
 		return;
 	}
-	courier_call(
-	    c, o,
-	    (struct call){
-		.purpose = CALL_DISPATCH, .job = j->number, .member = m->number, .order = what});
+	j->order_id = courier_call(c, o,
+				   (struct call){.purpose = CALL_DISPATCH,
+						 .job = j->number,
+						 .member = m->number,
+						 .order = what});
 }
 
 void courier_feed(struct core *c, struct job *j, const struct dispatch_event *e)
@@ -71,8 +73,14 @@ void courier_feed(struct core *c, struct job *j, const struct dispatch_event *e)
 		j->binding_dirty = true;
 		j->durable_wanted = true;
 	}
+	/* Nothing is awaited any more: neither what was not sent yet, nor an answer on its way. */
+	if (!plan.next.in_flight) {
+		j->order = DISPATCH_ORDER_NONE;
+		j->order_id = 0;
+	}
 	if (plan.order != DISPATCH_ORDER_NONE) {
 		j->order = plan.order;
+		j->order_id = 0;
 		memcpy(j->order_uid, plan.uid, sizeof(j->order_uid));
 	}
 	if (j->binding_dirty || j->order != DISPATCH_ORDER_NONE)
@@ -284,8 +292,8 @@ void courier_outcome(struct core *c, const struct fact *f)
 			prepare_cleaned(c, m, call->thing, answered ? r->http_code : 0);
 	} else if (call->purpose == CALL_PREPARE) {
 		if (m)
-			prepare_outcome(c, m, j, call->thing, r);
-	} else if (j && m && member_of(c, j) == m) {
+			prepare_outcome(c, m, j, call, r);
+	} else if (j && m && member_of(c, j) == m && j->order_id == r->order_id) {
 		if (answered) {
 			on_answer(c, j, call->order, r);
 		} else {

@@ -41,8 +41,9 @@ struct call {
 	enum dispatch_order order; /* DISPATCH */
 	char *thing;		   /* PREPARE: key in member->prepared; ORPHAN, CLEAN: path */
 	char *uid;		   /* ORPHAN: precondition */
+	uint64_t epoch;		   /* DISPATCH, PREPARE: the placement it is about */
 };
-/* Sends an order and remembers what it is for; takes both. */
-void courier_call(struct core *c, struct order *take_order, struct call take_call);
+/* Sends an order and remembers what it is for; takes both. Returns its id. */
+uint64_t courier_call(struct core *c, struct order *take_order, struct call take_call);
 
 #endif

@@ -114,13 +114,29 @@ static void on_ours(struct dispatch_plan *p, const struct dispatch_event *e)
 		if (s->reading || !s->in_flight)
 			order(p, DISPATCH_ORDER_DELETE);
 		break;
-	case DISPATCH_IDLE:
 	case DISPATCH_SUSPENDED:
+		/* The answer to a create that the stream had answered already: on with the start,
+		 * which follows when the state is durable. */
+		if (s->reading && strcmp(s->uid, e->uid) == 0) {
+			order(p, DISPATCH_ORDER_NONE);
+			p->durable = true;
+		}
+		break;
+	case DISPATCH_IDLE:
 	case DISPATCH_FINISHED:
 	case DISPATCH_STEP_MAX:
 	default:
 		break;
 	}
+}
+
+/* Our copy is not there any more, though nobody here asked for that: the job is placed anew, once
+ * its pods are gone too. */
+static void lost(struct dispatch_plan *p)
+{
+	p->next.step = DISPATCH_WITHDRAWING;
+	p->next.failures = 0;
+	p->durable = true;
 }
 
 /* A copy with our job's uid from an earlier epoch: it never started, or is being deleted. */
@@ -130,6 +146,8 @@ static void on_stale(struct dispatch_plan *p, const struct dispatch_event *e)
 
 	if (s->in_flight && !s->reading)
 		return;
+	if (s->reading && (s->step == DISPATCH_SUSPENDED || s->step == DISPATCH_STARTED))
+		lost(p);
 	if (s->step != DISPATCH_CREATING && s->step != DISPATCH_CONFLICT &&
 	    s->step != DISPATCH_WITHDRAWING)
 		return;
@@ -141,6 +159,8 @@ static void on_foreign(struct dispatch_plan *p, const struct dispatch_event *e, 
 {
 	struct dispatch_state *s = &p->next;
 
+	if (s->reading && (s->step == DISPATCH_SUSPENDED || s->step == DISPATCH_STARTED))
+		lost(p);
 	if (s->step == DISPATCH_WITHDRAWING) {
 		/* Ours is not there: somebody else's object stands under the name. */
 		s->copy_gone = true;
@@ -166,11 +186,7 @@ static void on_absent(struct dispatch_plan *p, const struct dispatch_event *e, u
 		break;
 	case DISPATCH_SUSPENDED:
 	case DISPATCH_STARTED:
-		/* Somebody deleted the copy on the member: it is placed anew, once its pods are
-		 * gone. */
-		s->step = DISPATCH_WITHDRAWING;
-		s->failures = 0;
-		p->durable = true;
+		lost(p);
 		__attribute__((fallthrough));
 	case DISPATCH_WITHDRAWING:
 		s->copy_gone = true;

@@ -159,6 +159,7 @@ static bool ask(struct core *c, struct job *j, struct member *m, const struct th
 	courier_call(c, o,
 		     (struct call){.purpose = CALL_PREPARE,
 				   .job = j->number,
+				   .epoch = j->dispatch.epoch,
 				   .member = m->number,
 				   .thing = xstrdup(key)});
 	return true;
@@ -173,7 +174,7 @@ void prepare_step(struct core *c, struct job *j, struct member *m)
 		struct prepared_thing *p = t.cached ? prepared(m, key) : NULL;
 		bool wait = false;
 		if (p && p->state == PREPARED_ASKED) {
-			vec_push(&p->waiting, j->number);
+			vec_push(&p->waiting, (struct prepared_waiter){j->number, j->dispatch.epoch});
 			wait = true;
 		} else if (!p || p->state == PREPARED_NO) {
 			wait = ask(c, j, m, &t, key);
@@ -193,9 +194,9 @@ static void made_key(const struct member *m, const char *path, struct buf *out)
 	buf_addf(out, "made/%u%s", m->number, path);
 }
 
-static void go_on(struct core *c, struct member *m, struct job *j, bool ok)
+static void go_on(struct core *c, struct member *m, struct job *j, uint64_t epoch, bool ok)
 {
-	if (!j || member_of(c, j) != m)
+	if (!j || member_of(c, j) != m || j->dispatch.epoch != epoch || !j->dispatch.in_flight)
 		return;
 	if (ok) {
 		j->prepare_at++;
@@ -205,9 +206,10 @@ static void go_on(struct core *c, struct member *m, struct job *j, bool ok)
 	}
 }
 
-void prepare_outcome(struct core *c, struct member *m, struct job *j, const char *thing,
+void prepare_outcome(struct core *c, struct member *m, struct job *j, const struct call *call,
 		     const struct order_outcome *r)
 {
+	const char *thing = call->thing;
 	struct prepared_thing *p = map_get(&m->prepared, span_of(thing));
 	bool ok =
 	    r->outcome == OUTCOME_ANSWERED && (r->http_code / 100 == 2 || r->http_code == 409);
@@ -222,14 +224,14 @@ void prepare_outcome(struct core *c, struct member *m, struct job *j, const char
 		j->dispatch_message = xstrdup(r->err.text);
 	}
 	if (p) {
-		struct VEC(uint64_t) waiting = {p->waiting.items, p->waiting.len, p->waiting.cap};
+		struct VEC(struct prepared_waiter) waiting = {p->waiting.items, p->waiting.len, p->waiting.cap};
 		memset(&p->waiting, 0, sizeof(p->waiting));
 		p->state = ok ? PREPARED_YES : PREPARED_NO;
 		vec_foreach (&waiting, n)
-			go_on(c, m, job_by_number(c, *n), ok);
+			go_on(c, m, job_by_number(c, n->job), n->epoch, ok);
 		vec_done(&waiting);
 	}
-	go_on(c, m, j, ok);
+	go_on(c, m, j, call->epoch, ok);
 }
 
 void prepare_forget(struct core *c, struct member *m, const struct job *j)

@@ -12,10 +12,12 @@
  */
 #include "core/state.h"
 
+struct call;
+
 /* Goes on with the job's list; feeds EVENT_PREPARED at its end. */
 void prepare_step(struct core *c, struct job *j, struct member *m);
 /* The outcome of a step; j may be gone. */
-void prepare_outcome(struct core *c, struct member *m, struct job *j, const char *thing,
+void prepare_outcome(struct core *c, struct member *m, struct job *j, const struct call *call,
 		     const struct order_outcome *r);
 /* A create was refused: the namespace may have been deleted under us. */
 void prepare_forget(struct core *c, struct member *m, const struct job *j);

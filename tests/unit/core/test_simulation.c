@@ -4,7 +4,8 @@
  * at the end everything has to come to rest: every acknowledged job is finished or waits with a
  * reason, nothing is left on members, nothing in memory.
  *
- * SIM_SEEDS=first:count runs others than the suite's.
+ * SIM_SEEDS=first:count runs others than the suite's. SIM_TRACE=j7 tells every change of that job's
+ * record.
  */
 #include "world.h"
 
@@ -12,6 +13,7 @@
 #include "core/member.h"
 #include "kube/object.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -65,6 +67,22 @@ static void put_tree(struct sim *s, int max_a)
 	assert_int_equal(world_create(&s->w, TYPE_ELASTIC_QUOTA_TREE, text), ERR_NONE);
 }
 
+static void trace(struct world *w)
+{
+	static char last[512];
+
+	map_foreach (&w->core->jobs_by_number, e) {
+		const struct job *j = e->value;
+		if (strcmp(j->name, getenv("SIM_TRACE")) != 0)
+			continue;
+		auto_free char *line = world_job_line(w, j);
+		if (strncmp(line, last, sizeof(last) - 1) != 0)
+			print_message("turn %" PRIu64 " %s", w->turns, line);
+		(void)snprintf(last, sizeof(last), "%s", line);
+	}
+	world_check(w);
+}
+
 static void open_sim(struct sim *s, uint64_t seed)
 {
 	char text[512];
@@ -73,7 +91,7 @@ static void open_sim(struct sim *s, uint64_t seed)
 	s->w.seed = seed * 100003;
 	s->w.keep_finished = 3600 * USEC_PER_SEC;
 	world_open(&s->w);
-	s->w.after_turn = world_check;
+	s->w.after_turn = getenv("SIM_TRACE") ? trace : world_check;
 	for (size_t i = 0; i < 2; i++) {
 		(void)snprintf(text, sizeof(text),
 			       "{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'%s'}}",

@@ -116,6 +116,8 @@ int64_t world_used(struct world *w, const char *node, const char *resource);
 /* Everything that was derived, as text: usage, ledger, queue positions, dispatch states. Equal
  * before and after a restart. Caller frees. */
 char *world_memory(struct world *w);
+/* The line of one job in it, with what is not durable; caller frees. */
+char *world_job_line(struct world *w, const struct job *j);
 /* What must hold at any time; fails the test otherwise. */
 void world_check(struct world *w);
 

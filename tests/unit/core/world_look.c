@@ -195,6 +195,18 @@ static void add_quota(const struct world *w, struct buf *b)
 	}
 }
 
+char *world_job_line(struct world *w, const struct job *j)
+{
+	auto_buf b = BUF_INIT;
+
+	buf_addf(&b, "%s in_flight=%d reading=%d retry=%" PRId64 " finished=%d deleting=%d ",
+		 dispatch_step_name(j->dispatch.step), j->dispatch.in_flight, j->dispatch.reading,
+		 j->dispatch.retry_at ? j->dispatch.retry_at - w->now : 0, j->finished,
+		 j->deleting);
+	add_job(w, j, &b);
+	return buf_steal(&b, NULL);
+}
+
 char *world_memory(struct world *w)
 {
 	struct VEC(char *) lines = {0};
