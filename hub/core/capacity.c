@@ -158,14 +158,26 @@ static void pod_charge(struct core *c, struct member *m, struct member_pod *p,
 				&(struct pod_usage){p->amounts, p->n_amounts, p->exclusive});
 }
 
+/* The job in whose present placement the pod takes part: pods of an earlier one on the same member
+ * may be told of late. */
+static struct job *placed_job(const struct core *c, const struct member *m,
+			      const struct member_pod *p)
+{
+	struct job *j = p->job ? job_by_number(c, p->job) : NULL;
+
+	if (!j || member_of(c, j) != m || (p->epoch && p->epoch != (uint32_t)j->dispatch.epoch))
+		return NULL;
+	return j;
+}
+
 /* A pod that is bound, or over, is no assumption any more. */
 static void observe(struct core *c, struct member *m, struct member_pod *p,
 		    const struct pod_info *info)
 {
-	struct job *j = p->job && !p->observed ? job_by_number(c, p->job) : NULL;
+	struct job *j = p->observed ? NULL : placed_job(c, m, p);
 	uint32_t node = p->node;
 
-	if (!j || member_of(c, j) != m || (info->node.len == 0 && pod_is_live(info)))
+	if (!j || (info->node.len == 0 && pod_is_live(info)))
 		return;
 	if (node == NODE_NONE && info->node.len)
 		node = cluster_view_node_find(c->fleet, m->view, info->node);
@@ -177,22 +189,22 @@ static void observe(struct core *c, struct member *m, struct member_pod *p,
 /* p->live says that the pod is one of its job's live_pods. */
 static void count_live(struct core *c, struct member *m, struct member_pod *p, bool live)
 {
-	struct job *j = p->job ? job_by_number(c, p->job) : NULL;
-	bool ours = j && member_of(c, j) == m;
+	struct job *j = placed_job(c, m, p);
 
-	live = live && ours;
+	live = live && j;
 	if (p->live == live)
 		return;
 	p->live = live;
 	if (live)
 		j->live_pods++;
-	else if (ours && j->live_pods > 0 && --j->live_pods == 0)
+	else if (j && j->live_pods > 0 && --j->live_pods == 0)
 		courier_feed(c, j, &(struct dispatch_event){EVENT_PODS_GONE});
 }
 
 /* The job may have another record than when the pod came: a finished one has none for a while. */
-static void tie(struct member_pod *p, const struct job *j)
+static void tie(struct member_pod *p, const struct job *j, uint64_t epoch)
 {
+	p->epoch = (uint32_t)epoch;
 	if (!j || p->job == j->number)
 		return;
 	p->job = j->number;
@@ -212,7 +224,7 @@ static void pod_apply(struct core *c, struct member *m, const struct pod_info *i
 		p->node = NODE_NONE;
 		map_put(&m->pods, buf_span(&key), p);
 	}
-	tie(p, j);
+	tie(p, j, info->epoch);
 	p->revision = info->revision;
 	p->seen = true;
 	pod_release(c, m, p);
@@ -230,10 +242,10 @@ static struct span spent_key(const struct member *m, const struct job *j, struct
 
 static void spend(struct core *c, struct member *m, const struct member_pod *p)
 {
-	struct job *j = p->job && p->observed ? job_by_number(c, p->job) : NULL;
+	struct job *j = p->observed ? placed_job(c, m, p) : NULL;
 	auto_buf key = BUF_INIT, row = BUF_INIT;
 
-	if (!j || !j->holds || member_of(c, j) != m || p->set >= j->digest.n_pod_sets)
+	if (!j || !j->holds || p->set >= j->digest.n_pod_sets)
 		return;
 	if (!j->spent)
 		j->spent = xcalloc(j->digest.n_pod_sets, sizeof(*j->spent));

@@ -91,6 +91,7 @@ struct member_node {
 struct member_pod {
 	uint64_t revision;
 	uint32_t node;		/* charged on, or NODE_NONE */
+	uint32_t epoch;		/* low bits of the placement's, 0 when it does not say */
 	struct amount *amounts; /* what is charged */
 	size_t n_amounts;
 	uint64_t job;	/* number of the hub's job, 0 for foreign pods */

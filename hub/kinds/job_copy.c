@@ -43,7 +43,9 @@ static int mark_templates(const struct job_shape *s, struct cJSON *copy,
 {
 	auto_arena mem = ARENA_INIT;
 	struct job_templates all = {0};
+	char epoch[24];
 
+	(void)snprintf(epoch, sizeof(epoch), "%llu", (unsigned long long)o->epoch);
 	s->templates(copy, &mem, &all);
 	for (size_t i = 0; i < all.n; i++) {
 		if (!all.items[i].node)
@@ -56,6 +58,7 @@ static int mark_templates(const struct job_shape *s, struct cJSON *copy,
 		json_set_str(labels, POD_LABEL_HUB_UID, o->hub_uid);
 		json_set_str(labels, POD_LABEL_JOB_UID, o->job_uid);
 		json_set_str(labels, POD_LABEL_POD_SET, all.items[i].set);
+		json_set_str(labels, POD_LABEL_EPOCH, epoch);
 	}
 	return 0;
 }

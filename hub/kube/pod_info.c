@@ -1,6 +1,7 @@
 #include "kube/pod_info.h"
 
 #include "base/json.h"
+#include "base/num.h"
 #include "kube/info_codec.h"
 #include "kube/pod_requests.h"
 #include "kube/quantity.h"
@@ -128,6 +129,9 @@ static void read_labels(struct span labels, struct arena *mem, struct pod_info *
 			p->job_uid = info_string(value, mem);
 		else if (span_is(key, POD_LABEL_POD_SET))
 			p->pod_set = info_string(value, mem);
+		else if (span_is(key, POD_LABEL_EPOCH) &&
+			 num_parse_u64(json_text_plain(value), UINT64_MAX, &p->epoch) < 0)
+			p->epoch = 0;
 	}
 }
 
@@ -166,6 +170,7 @@ void pod_info_pack(const struct pod_info *p, struct buf *out)
 	info_put_span(out, p->hub_uid);
 	info_put_span(out, p->job_uid);
 	info_put_span(out, p->pod_set);
+	info_put_u64(out, p->epoch);
 	info_put_amounts(out, p->requests, p->n_requests);
 }
 
@@ -182,6 +187,7 @@ int pod_info_unpack(struct span bytes, struct arena *mem, struct pod_info *ret)
 	p.hub_uid = info_get_span(&r);
 	p.job_uid = info_get_span(&r);
 	p.pod_set = info_get_span(&r);
+	p.epoch = info_get_u64(&r);
 	p.requests = info_get_amounts(&r, mem, &p.n_requests);
 	if (!info_reader_ended(&r) || !p.name.len || phase > POD_UNKNOWN ||
 	    flags > (POD_READY | POD_DELETING))

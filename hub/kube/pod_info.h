@@ -17,6 +17,7 @@ enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOW
 #define POD_LABEL_HUB_UID	"muster.dev/hub-uid" /* the hub's own uid (store incarnation) */
 #define POD_LABEL_JOB_UID	"muster.dev/job-uid" /* uid of the hub's job object */
 #define POD_LABEL_POD_SET	"muster.dev/pod-set" /* name of the pod set */
+#define POD_LABEL_EPOCH		"muster.dev/epoch" /* of the placement: copy annotation of that name */
 #define COPY_LABEL_HUB_UID	"muster.dev/hub-uid"
 #define COPY_ANNOTATION_JOB_UID "muster.dev/job-uid"
 #define COPY_ANNOTATION_EPOCH	"muster.dev/epoch"
@@ -28,6 +29,7 @@ struct pod_info {
 	enum pod_phase phase;
 	bool ready, deleting;
 	struct span hub_uid, job_uid, pod_set; /* from labels; absent for foreign pods */
+	uint64_t epoch;			       /* from its label; 0 when absent */
 	struct info_amount *requests; /* effective: max(init, sum of containers) + overhead */
 	size_t n_requests;
 };

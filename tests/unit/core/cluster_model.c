@@ -197,6 +197,7 @@ static struct fact *pod_fact(const struct model *m, const struct model_pod *p,
 	    .phase = e ? e->pod_phase : p->phase,
 	    .job_uid = text_in(&f->mem, p->job_uid),
 	    .pod_set = text_in(&f->mem, p->set),
+	    .epoch = p->epoch,
 	    .n_requests = p->n_requests,
 	};
 	f->pod.requests = arena_array(&f->mem, struct info_amount, p->n_requests);
@@ -503,6 +504,7 @@ static void make_pods(struct model *m, struct model_copy *c, const struct cJSON 
 			struct model_pod *p = pod_new(m, c->ns, name);
 			const struct template_info *t = &d.pod_sets[i].pod;
 			p->gone = true; /* until it starts */
+			p->epoch = c->epoch;
 			p->job_uid = c->job_uid ? xstrdup(c->job_uid) : NULL;
 			p->set = xstrndup(d.pod_sets[i].name.ptr, d.pod_sets[i].name.len);
 			p->requests = xcalloc(t->n_requests + 1, sizeof(*p->requests));

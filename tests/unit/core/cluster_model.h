@@ -20,6 +20,7 @@
 struct model_pod {
 	char *name; /* in its copy's namespace, or "ns/name" of a foreign one */
 	char *ns, *job_uid, *set, *node; /* node NULL: not bound */
+	uint64_t epoch;
 	struct info_amount *requests;
 	size_t n_requests;
 	enum pod_phase phase;

@@ -38,7 +38,7 @@ static void a_copy_is_suspended_and_names_its_job(void **state)
 	    "'spec':{'runPolicy':{'backoffLimit':1,'suspend':true},"
 	    "'pytorchReplicaSpecs':{'Master':{'template':{'spec':{},'metadata':{'labels':{"
 	    "'muster.dev/hub-uid':'hub','muster.dev/job-uid':'job',"
-	    "'muster.dev/pod-set':'master'}}}}}}}");
+	    "'muster.dev/pod-set':'master','muster.dev/epoch':'7'}}}}}}}");
 }
 
 static void every_template_of_a_job_set_is_marked(void **state)
@@ -54,7 +54,7 @@ static void every_template_of_a_job_set_is_marked(void **state)
 	    "'muster.dev/epoch':'7'}},'spec':{'suspend':true,'replicatedJobs':[{'name':'a',"
 	    "'template':{'spec':{'template':{'metadata':{'labels':{'x':'y',"
 	    "'muster.dev/hub-uid':'hub','muster.dev/job-uid':'job',"
-	    "'muster.dev/pod-set':'a'}}}}}}]}}");
+	    "'muster.dev/pod-set':'a','muster.dev/epoch':'7'}}}}}}]}}");
 }
 
 static void a_ray_job_keeps_its_ttl_and_shuts_its_cluster_down(void **state)
