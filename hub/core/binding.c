@@ -47,7 +47,7 @@ struct digest_head {
 	uint64_t epoch;
 	int64_t first_attempt, decided_at;
 	uint32_t replacements;
-	uint8_t uid_len, policy_ns_len, policy_name_len, flags;
+	uint8_t uid_len, policy_ns_len, policy_name_len, reason_len, flags;
 	uint32_t assignment_len;
 };
 
@@ -58,6 +58,9 @@ static void add_text(struct buf *b, const char *s)
 
 static void digest_pack(const struct job *j, struct buf *out)
 {
+	struct span reason = span_of(j->top_reason);
+
+	reason.len = reason.len < UINT8_MAX ? reason.len : UINT8_MAX;
 	struct digest_head h = {
 	    .version = DIGEST_VERSION,
 	    .step = (uint8_t)j->dispatch.step,
@@ -71,6 +74,7 @@ static void digest_pack(const struct job *j, struct buf *out)
 	    .uid_len = (uint8_t)strlen(j->dispatch.uid),
 	    .policy_ns_len = (uint8_t)(j->policy_ns ? strlen(j->policy_ns) : 0),
 	    .policy_name_len = (uint8_t)(j->policy_name ? strlen(j->policy_name) : 0),
+	    .reason_len = (uint8_t)reason.len,
 	    .flags = (uint8_t)((j->policy_ns ? DIGEST_POLICY_NS : 0) |
 			       (j->must_queue ? DIGEST_MUST_QUEUE : 0) |
 			       (j->propagate_deps ? DIGEST_PROPAGATE_DEPS : 0)),
@@ -80,6 +84,7 @@ static void digest_pack(const struct job *j, struct buf *out)
 	add_text(out, j->dispatch.uid);
 	add_text(out, j->policy_ns);
 	add_text(out, j->policy_name);
+	buf_add_span(out, reason);
 	buf_add(out, j->assignment, j->assignment_len);
 }
 
@@ -90,8 +95,8 @@ static int digest_head(const struct store_object *o, struct digest_head *h)
 	memcpy(h, o->digest.ptr, sizeof(*h));
 	if (h->version != DIGEST_VERSION || h->step >= DISPATCH_STEP_MAX ||
 	    h->uid_len >= DISPATCH_UID_MAX ||
-	    o->digest.len !=
-		sizeof(*h) + h->uid_len + h->policy_ns_len + h->policy_name_len + h->assignment_len)
+	    o->digest.len != sizeof(*h) + h->uid_len + h->policy_ns_len + h->policy_name_len +
+				 h->reason_len + h->assignment_len)
 		return -EINVAL;
 	return 0;
 }
@@ -130,12 +135,12 @@ int binding_restore(struct job *j, const struct store_object *o)
 	j->policy_ns = h.flags & DIGEST_POLICY_NS ? xstrndup(policy, h.policy_ns_len) : NULL;
 	j->policy_name =
 	    h.policy_name_len ? xstrndup(policy + h.policy_ns_len, h.policy_name_len) : NULL;
+	const char *rest = policy + h.policy_ns_len + h.policy_name_len;
+	free(j->top_reason);
+	j->top_reason = h.reason_len ? xstrndup(rest, h.reason_len) : NULL;
 	free(j->assignment);
-	j->assignment = NULL;
 	j->assignment_len = h.assignment_len;
-	if (h.assignment_len)
-		j->assignment =
-		    xstrndup(policy + h.policy_ns_len + h.policy_name_len, h.assignment_len);
+	j->assignment = h.assignment_len ? xstrndup(rest + h.reason_len, h.assignment_len) : NULL;
 	memcpy(j->binding_uid, o->uid, STORE_UID_LEN);
 	j->binding_exists = true;
 	return 0;

@@ -562,6 +562,8 @@ static void asks_close(struct core *c)
 	c->waiting = waiting_destroy(c->waiting); /* it refers to asks without holding them */
 	vec_foreach (&c->asks, w) {
 		placer_ask_unref(c->placer, w->parked);
+		free(w->reason);
+		free(w->summary);
 		vec_done(&w->heap);
 	}
 	vec_done(&c->asks);

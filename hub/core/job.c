@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/num.h"
+#include "core/admission/pump.h"
 #include "core/admission/settle.h"
 
 #include <stdarg.h>
@@ -168,6 +169,8 @@ void job_destroy(struct core *c, struct job *j)
 		drop_from(c->flushed.items, &c->flushed.len, j);
 	core_job_timer_remove(c, j);
 	settle_leave_member(c, j, j->dispatch.member);
+	if (j->ask)
+		pump_leave_ask(c, j->ask);
 	placer_ask_unref(c->placer, j->ask);
 	fleet_shape_unref(c->fleet, j->shape);
 	vec_foreach (&j->events, e)
@@ -313,6 +316,9 @@ int job_ask(struct core *c, struct job *j, const struct propagation_policy *poli
 		fleet_shape_unref(c->fleet, shape);
 		return r;
 	}
+	pump_enter_ask(c, ask);
+	if (j->ask)
+		pump_leave_ask(c, j->ask);
 	placer_ask_unref(c->placer, j->ask);
 	fleet_shape_unref(c->fleet, j->shape);
 	j->ask = ask;

@@ -86,7 +86,13 @@ struct job *observe_revive(struct core *c, const struct kind *kind, const struct
 	}
 	int r = registry_get(c->batch, kind_by_type(c->kinds, TYPE_RESOURCE_BINDING), o->key.ns,
 			     span_of(binding_name(kind, j->name, name)), &binding);
-	if (r < 0 || binding_restore(j, &binding) < 0) {
+	if (r == 0 && binding_restore(j, &binding) < 0) {
+		/* It may run somewhere: it is left alone rather than run twice. */
+		log_error(c->log, "binding cannot be read", "job=%s/%s", j->ns, j->name);
+		job_destroy(c, j);
+		return NULL;
+	}
+	if (r < 0) {
 		registry_new_uid(c->registry, j->binding_uid);
 		j->dispatch = (struct dispatch_state){0};
 	}

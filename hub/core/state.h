@@ -207,7 +207,9 @@ struct job {
 /* Jobs of one ask that wait for placement outside any queue, best first. */
 struct waiting_jobs {
 	struct VEC(struct job *) heap;
-	bool ready; /* may be tried */
+	size_t n_jobs;		/* that have this ask, wherever they wait or run */
+	bool ready;		/* may be tried */
+	char *reason, *summary; /* why not, as of explained_at; or NULL */
 	usec explained_at;
 	struct ask *parked; /* the reference that keeps a parked ask alive */
 };

@@ -66,6 +66,75 @@ static void make_ready(struct core *c, const struct ask *ask)
 	vec_push(&c->ready_asks, ask_id(ask));
 }
 
+/* ---- why not ---- */
+
+#define MAX_VERDICTS	 256
+#define EXPLAIN_INTERVAL USEC_PER_SEC
+
+static void forget_why(struct waiting_jobs *w)
+{
+	free(w->reason);
+	free(w->summary);
+	w->reason = w->summary = NULL;
+}
+
+static void explain(struct core *c, struct ask *ask, struct waiting_jobs *w)
+{
+	struct verdict verdicts[MAX_VERDICTS];
+	char summary[512] = "No cluster has joined the fleet yet.";
+	const char *reason = "NoClusters";
+
+	size_t n = placement_explain(c->placer, ask, NULL, 0, c->now, verdicts, MAX_VERDICTS);
+	n = n < MAX_VERDICTS ? n : MAX_VERDICTS;
+	if (n) {
+		reason = placement_never_fits(verdicts, n)
+			     ? "NeverFits"
+			     : verdict_reason(verdicts[verdict_top(verdicts, n)].code);
+		verdict_summary(c->fleet, verdicts, n, summary, sizeof(summary));
+	}
+	forget_why(w);
+	w->reason = xstrdup(reason);
+	w->summary = xstrdup(summary);
+	w->explained_at = c->now;
+}
+
+/* Tells a waiting job's top reason when it is a new one. Looked for at most once a second per
+ * ask: all its jobs have the same. */
+static void tell_why(struct core *c, struct job *j)
+{
+	struct waiting_jobs *w = waiting_of(c, j->ask);
+
+	if (!w->reason || c->now - w->explained_at >= EXPLAIN_INTERVAL)
+		explain(c, j->ask, w);
+	if (j->top_reason && strcmp(j->top_reason, w->reason) == 0)
+		return;
+	free(j->top_reason);
+	j->top_reason = xstrdup(w->reason);
+	j->binding_dirty = true;
+	job_event_add(c, j, "Warning", "ScheduleBindingFailed", "%s", w->summary);
+}
+
+void pump_enter_ask(struct core *c, const struct ask *ask)
+{
+	waiting_of(c, ask)->n_jobs++;
+}
+
+void pump_leave_ask(struct core *c, struct ask *ask)
+{
+	struct waiting_jobs *w = waiting_of(c, ask);
+	struct ask *parked = w->parked;
+
+	if (--w->n_jobs > 0)
+		return;
+	forget_why(w);
+	w->parked = NULL;
+	if (parked)
+		waiting_unpark(c->waiting, parked);
+	placer_ask_unref(c->placer, parked);
+}
+
+/* ---- filing ---- */
+
 void pump_add(struct core *c, struct job *j)
 {
 	struct waiting_jobs *w = waiting_of(c, j->ask);
@@ -75,7 +144,9 @@ void pump_add(struct core *c, struct job *j)
 	vec_push(&w->heap, j);
 	sift_up(w, w->heap.len - 1);
 	/* A newcomer behind others of its ask that wait for room waits with them. */
-	if (!waiting_is_parked(c->waiting, j->ask))
+	if (waiting_is_parked(c->waiting, j->ask))
+		tell_why(c, j);
+	else
 		make_ready(c, j->ask);
 }
 
@@ -112,40 +183,6 @@ static struct job *best_ready(struct core *c)
 		i++;
 	}
 	return best;
-}
-
-/* ---- why not ---- */
-
-#define MAX_VERDICTS	 256
-#define EXPLAIN_INTERVAL USEC_PER_SEC
-
-/* Tells a waiting job's top reason when it is a new one, at most once a second per ask. */
-static void tell_why(struct core *c, struct job *j)
-{
-	struct waiting_jobs *w = waiting_of(c, j->ask);
-	struct verdict verdicts[MAX_VERDICTS];
-	char summary[512];
-
-	if (w->explained_at && c->now - w->explained_at < EXPLAIN_INTERVAL && j->top_reason)
-		return;
-	w->explained_at = c->now;
-	size_t n = placement_explain(c->placer, j->ask, NULL, 0, c->now, verdicts, MAX_VERDICTS);
-	n = n < MAX_VERDICTS ? n : MAX_VERDICTS;
-	size_t top = verdict_top(verdicts, n);
-	const char *reason = n == 0 ? "NoClusters"
-			     : placement_never_fits(verdicts, n)
-				 ? "NeverFits"
-				 : verdict_reason(verdicts[top].code);
-	if (n)
-		verdict_summary(c->fleet, verdicts, n, summary, sizeof(summary));
-	else
-		(void)snprintf(summary, sizeof(summary), "No cluster has joined the fleet yet.");
-	if (j->top_reason && strcmp(j->top_reason, reason) == 0)
-		return;
-	free(j->top_reason);
-	j->top_reason = xstrdup(reason);
-	j->binding_dirty = true;
-	job_event_add(c, j, "Warning", "ScheduleBindingFailed", "%s", summary);
 }
 
 static bool try_place(struct core *c, struct job *j)

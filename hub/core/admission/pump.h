@@ -10,6 +10,11 @@
  */
 #include "core/state.h"
 
+/* A job has this ask from now on, or not any more: what is kept of an ask goes with its last. Both
+ * borrow the job's reference. */
+void pump_enter_ask(struct core *c, const struct ask *ask);
+void pump_leave_ask(struct core *c, struct ask *ask);
+
 /* Files a job that waits outside any queue; removes it. Removing one that is not there is fine. */
 void pump_add(struct core *c, struct job *j);
 void pump_remove(struct core *c, struct job *j);

@@ -19,6 +19,7 @@ static void hold(struct core *c, struct job *j, enum job_hold why, const char *d
 	    [HOLD_POLICY_SUSPENDED] = "Suspended",
 	};
 	bool news = j->hold != why || !j->hold_detail || strcmp(j->hold_detail, detail) != 0;
+	bool told = j->top_reason && strcmp(j->top_reason, reasons[why]) == 0;
 
 	j->hold = why;
 	if (!news)
@@ -28,7 +29,7 @@ static void hold(struct core *c, struct job *j, enum job_hold why, const char *d
 	free(j->top_reason);
 	j->top_reason = xstrdup(reasons[why]);
 	j->binding_dirty = j->unit_dirty = true;
-	if (why == HOLD_NO_QUOTA || why == HOLD_NO_QUEUE)
+	if (!told && (why == HOLD_NO_QUOTA || why == HOLD_NO_QUEUE))
 		job_event_add(c, j, "Warning", "ScheduleBindingFailed", "%s", detail);
 	core_job_dirty(c, j);
 }

@@ -157,7 +157,8 @@ static void add_job(const struct world *w, const struct job *j, struct buf *b)
 		buf_addf(b, " unit=%s position=%zu",
 			 elastic_tree_path(c->quota.tree, elastic_unit_node(j->unit)).ptr,
 			 elastic_queue_position(c->quota.queues, j->unit));
-	buf_addf(b, " waits=%d\n", j->heap_at > 0);
+	buf_addf(b, " waits=%d reason=%s\n", j->heap_at > 0,
+		 j->top_reason ? j->top_reason : "none");
 }
 
 static void add_clusters(const struct world *w, struct buf *b)
