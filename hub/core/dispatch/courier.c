@@ -53,11 +53,10 @@ static void send(struct core *c, struct job *j)
 		courier_feed(c, j, &(struct dispatch_event){EVENT_NOT_SENT});
 		return;
 	}
-	j->order_id = courier_call(c, o,
-				   (struct call){.purpose = CALL_DISPATCH,
-						 .job = j->number,
-						 .member = m->number,
-						 .order = what});
+	j->order_id = courier_call(
+	    c, o,
+	    (struct call){
+		.purpose = CALL_DISPATCH, .job = j->number, .member = m->number, .order = what});
 }
 
 void courier_feed(struct core *c, struct job *j, const struct dispatch_event *e)

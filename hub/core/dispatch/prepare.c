@@ -174,7 +174,8 @@ void prepare_step(struct core *c, struct job *j, struct member *m)
 		struct prepared_thing *p = t.cached ? prepared(m, key) : NULL;
 		bool wait = false;
 		if (p && p->state == PREPARED_ASKED) {
-			vec_push(&p->waiting, (struct prepared_waiter){j->number, j->dispatch.epoch});
+			vec_push(&p->waiting,
+				 (struct prepared_waiter){j->number, j->dispatch.epoch});
 			wait = true;
 		} else if (!p || p->state == PREPARED_NO) {
 			wait = ask(c, j, m, &t, key);
@@ -224,7 +225,8 @@ void prepare_outcome(struct core *c, struct member *m, struct job *j, const stru
 		j->dispatch_message = xstrdup(r->err.text);
 	}
 	if (p) {
-		struct VEC(struct prepared_waiter) waiting = {p->waiting.items, p->waiting.len, p->waiting.cap};
+		struct VEC(struct prepared_waiter)
+		    waiting = {p->waiting.items, p->waiting.len, p->waiting.cap};
 		memset(&p->waiting, 0, sizeof(p->waiting));
 		p->state = ok ? PREPARED_YES : PREPARED_NO;
 		vec_foreach (&waiting, n)

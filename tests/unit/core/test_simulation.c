@@ -254,7 +254,6 @@ static void step_no_space(struct sim *s)
 static void step_tree(struct sim *s)
 {
 	char text[256];
-	auto_buf b = BUF_INIT;
 	int max = 6 + (int)below(s, 8);
 
 	s->shrunk = true;
