@@ -397,7 +397,8 @@ class Kinds:
             f"\t.type = {doc['type']},",
             f"\t.group = {c_str(group)}, .version = {c_str(version)}, .kind = {c_str(doc['kind'])},",
             f"\t.plural = {c_str(plural)}, .singular = {c_str(singular)},",
-            f"\t.short_names = {short}, .categories = {categories},",
+            # kubectl warns whenever two groups claim one short name.
+            f"\t.short_names = {short if n == 0 else 'NULL'}, .categories = {categories},",
             f"\t.scope = KIND_{scope}, .verbs = KIND_VERBS_{verbs},",
             f"\t.schema = &nodes[{root}],",
         ]

@@ -41,6 +41,17 @@ static void check_fields(const struct schema *s, int depth)
 		check_fields(s->items, depth + 1);
 }
 
+/* How many kinds claim the first short name of `k`: kubectl warns from two on. */
+static size_t n_short_names(const struct kind_set *set, const struct kind *k)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; k->short_names && i < set->n_kinds; i++)
+		for (const char *const *s = set->kinds[i]->short_names; s && *s; s++)
+			n += strcmp(*s, k->short_names[0]) == 0;
+	return n;
+}
+
 static void every_kind_is_well_formed(void **state)
 {
 	const struct kind_set *const sets[] = {kinds_hub(), kinds_sim()};
@@ -58,6 +69,7 @@ static void every_kind_is_well_formed(void **state)
 					 k);
 			assert_non_null(schema_field_find(k->schema, "metadata"));
 			assert_true(k->is_job == (k->digest != NULL));
+			assert_int_equal(n_short_names(sets[s], k), k->short_names ? 1 : 0);
 			check_columns(k);
 			check_fields(k->schema, 0);
 		}
