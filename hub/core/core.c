@@ -400,22 +400,30 @@ static bool turn(struct core *c, struct err *reterr)
 }
 
 /* After a commit that found no space nothing is planned: writes are refused, questions answered,
- * facts wait. Every RETRY_ROOM a batch is tried all the same: a refused one trims the log. */
+ * deletes tried (the store keeps room for them), facts wait. Every RETRY_ROOM a batch is tried all
+ * the same: a refused one trims the log. */
 #define STARVED_WAIT USEC_PER_SEC
 #define RETRY_ROOM   (10 * USEC_PER_SEC)
 
-static void starve(struct core *c)
+/* True when commands are left that found no room in the batch. */
+static bool starve(struct core *c)
 {
-	struct err err;
+	struct err err = ERR_INIT;
 
-	c->starved_until = time_now(c) + STARVED_WAIT;
 	if (registry_begin(c->registry, time_now(c), &c->batch, &err) < 0)
-		return;
+		return false;
 	c->now = registry_now(c->batch);
-	intake_refuse(c);
-	(void)!registry_commit(c->batch, &err);
-	inbox_release(c->inbox, c->batch);
+	bool deletes = intake_starved(c);
+	if (registry_commit(c->batch, &err) == 0) {
+		observe_collect(c);
+		inbox_release(c->inbox, c->batch);
+	} else {
+		registry_reply(c->batch);
+		c->failed = c->failed || err.kind != ERR_NO_SPACE;
+		c->rebuild = c->rebuild || deletes;
+	}
 	c->batch = registry_end(c->batch);
+	return !inbox_is_empty(c->inbox);
 }
 
 static bool has_room(const struct core *c)
@@ -433,21 +441,25 @@ static bool rebuilt(struct core *c, struct err *reterr)
 	return !c->rebuild;
 }
 
-static bool is_starved(const struct core *c)
+static bool is_starved(struct core *c)
 {
 	usec now = time_now(c);
 
-	if (!c->starved_since)
+	if (!c->starved_since || now < c->starved_until)
+		return c->starved_since;
+	if (has_room(c) || now >= c->starved_since + RETRY_ROOM)
 		return false;
-	return now < c->starved_until || (!has_room(c) && now < c->starved_since + RETRY_ROOM);
+	c->starved_until = now + STARVED_WAIT;
+	return true;
 }
 
 static bool guarded_turn(struct core *c, struct err *reterr)
 {
-	if (is_starved(c) || (c->rebuild && !rebuilt(c, reterr))) {
-		if (!c->failed)
-			starve(c);
-		return false;
+	if (is_starved(c))
+		return starve(c);
+	if (c->rebuild && !rebuilt(c, reterr)) {
+		c->starved_until = time_now(c) + STARVED_WAIT;
+		return !c->failed && starve(c);
 	}
 	c->starved_since = 0;
 	c->has_room = has_room(c);
@@ -455,9 +467,9 @@ static bool guarded_turn(struct core *c, struct err *reterr)
 	if (!c->rebuild || c->failed)
 		return more;
 	c->starved_since = time_now(c);
+	c->starved_until = c->starved_since + STARVED_WAIT;
 	(void)rebuilt(c, reterr);
-	starve(c);
-	return false;
+	return starve(c);
 }
 
 bool core_turn(struct core *c, struct err *reterr)

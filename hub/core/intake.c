@@ -87,12 +87,23 @@ static void answer(struct core *c, struct command *cmd)
 	registry_answer(c->batch, cmd);
 }
 
-void intake_refuse(struct core *c)
+bool intake_starved(struct core *c)
 {
 	struct command *cmd;
+	bool deletes = false;
 
-	while ((cmd = inbox_take(c->inbox)))
-		answer(c, cmd);
+	while (!registry_batch_full(c->batch) && (cmd = inbox_take(c->inbox))) {
+		if (cmd->verb != COMMAND_DELETE) {
+			answer(c, cmd);
+			continue;
+		}
+		deletes = true;
+		if (registry_execute(c->batch, cmd) == -EINPROGRESS) {
+			inbox_untake(c->inbox, cmd);
+			break;
+		}
+	}
+	return deletes;
 }
 
 bool intake_run(struct core *c)

@@ -9,7 +9,9 @@
 
 /* Takes commands while the batch has room. True when more are waiting. */
 bool intake_run(struct core *c);
-/* Instead of it while the store has no room: answers every command, writes with ERR_NO_SPACE. */
-void intake_refuse(struct core *c);
+/* Instead of it after a commit that found no space: deletes go into the batch, for they are how
+ * room comes back, questions are answered, and other writes refused with ERR_NO_SPACE. True when
+ * there are deletes in the batch. */
+bool intake_starved(struct core *c);
 
 #endif

@@ -115,6 +115,8 @@ class Client:
                                            context=self.context)
 
     def reread(self):
+        """After a restart: its address again, and a new connection for this thread."""
+        self.local.connection = None
         if os.path.exists(self.path):
             self.config = Kubeconfig(self.path)
 

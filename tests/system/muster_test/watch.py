@@ -89,6 +89,10 @@ class Watch:
                            headers=headers)
         connection.sock.settimeout(None)
         answer = connection.getresponse()
+        if answer.status in (429, 503):  # it is going down, or busy: again
+            answer.read()
+            connection.close()
+            return
         if answer.status != 200:
             self.fail((answer.status, answer.read()))
             return

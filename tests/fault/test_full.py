@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""No room: a full map and a full disk. Reads go on, writes get 507, and writing works again without
+a restart once there is room."""
+
+import errno
+import os
+import subprocess
+
+from stories import over
+
+from muster_test import Client, Fleet, StatusError, check, main
+from muster_test import objects as make
+from muster_test.client import until
+from muster_test.programs import Hub
+from muster_test.story import Skip
+
+
+def config_map(name, kilobytes=100):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+        "name": name, "namespace": "default"}, "data": {"x": os.urandom(512 * kilobytes).hex()}}
+
+
+def fill(fleet, most, kilobytes):
+    """Creates objects until the hub refuses; their names and the refusal."""
+    names = []
+    for i in range(most):
+        try:
+            fleet.client.create(config_map(f"filler-{i}", kilobytes))
+            names.append(f"filler-{i}")
+        except StatusError as error:
+            return names, error
+    raise AssertionError(f"never full after {most} objects")
+
+
+def reads_go_on(fleet, names):
+    check(fleet.client.find("configmaps", names[0]) is not None, "a GET goes on")
+    check(len(fleet.client.items("configmaps", "default")) >= len(names), "a LIST goes on")
+
+
+def refuses_with_status(error):
+    s = error.status
+    check(error.code == 507 and s.get("kind") == "Status" and s.get("code") == 507 and
+          s.get("message"), f"a write gets 507: {s.get('message')}", error.code, error.body)
+
+
+def accepts(fleet, name):
+    try:
+        fleet.client.create(config_map(name))
+        return True
+    except StatusError as error:
+        if error.code != 507:
+            raise
+        return False
+
+
+def story_full_map(fleet):
+    """The store's map is full; deleting objects makes room"""
+    fleet.start_hub(config={"store": {"mapSize": "16Mi"}})
+    names, error = fill(fleet, 400, 100)
+    refuses_with_status(error)
+    reads_go_on(fleet, names)
+    pid = fleet.hub.process.pid
+    for name in names[: len(names) * 3 // 4]:
+        fleet.client.delete("configmaps", name)
+    check(True, "deletions are still taken")
+    until("a write is taken again", lambda: accepts(fleet, "later"), pause=0.2)
+    check(fleet.hub.process.pid == pid and fleet.hub.alive(), "writes work again, without a restart")
+    fleet.hub.kill()
+    fleet.restart_hub()
+    left = {o["metadata"]["name"] for o in fleet.client.items("configmaps", "default")}
+    check({"later", *names[len(names) * 3 // 4:]} <= left and
+          not left & set(names[: len(names) * 3 // 4]), "a restart finds what was acknowledged",
+          sorted(left))
+
+
+def story_full_disk(fleet):
+    """The disk is full; jobs stop, and go on when somebody makes room on it"""
+    hub = Hub(fleet.path("hub"))
+    os.makedirs(hub.data)
+    mount = f"mount -t tmpfs -o size=240m,mode=0700 tmpfs {hub.data}"
+    probe = subprocess.run(["unshare", "--mount", "sh", "-c", mount], capture_output=True)
+    if probe.returncode:
+        raise Skip("no private mounts here: " + probe.stderr.decode().strip())
+    hub.command = ["unshare", "--mount", "sh", "-c", mount + ' && exec "$0" "$@"', *hub.command]
+    fleet.hub = fleet.run(hub)
+    fleet.client = Client(hub.kubeconfig)
+    fleet.join(fleet.start_sim("m0", [make.node("gpu", count=2)]))
+
+    inside = f"/proc/{hub.process.pid}/root{hub.data}"
+    room = os.statvfs(inside)
+    ballast = os.path.join(inside, "ballast")
+    with open(ballast, "wb") as f:
+        # The hub refuses while 64 MiB are left, so that it can still tidy up.
+        f.write(b"x" * (room.f_bavail * room.f_frsize - (66 << 20)))
+    names, error = fill(fleet, 200, 1000)
+    refuses_with_status(error)
+    full = os.open(ballast, os.O_WRONLY | os.O_APPEND)
+    try:
+        while True:
+            os.write(full, b"x" * 4096)
+    except OSError as why:
+        check(why.errno == errno.ENOSPC, "then the disk is filled to the last block")
+    finally:
+        os.close(full)
+    check(not accepts(fleet, "none"), "a write still gets 507")
+    fleet.client.delete("configmaps", names[0])
+    check(fleet.client.find("configmaps", names[0]) is None, "a deletion is taken")
+    names = names[1:]
+    reads_go_on(fleet, names)
+    os.unlink(ballast)
+    until("a write is taken again", lambda: accepts(fleet, "later"), pause=0.2)
+    check(fleet.hub.alive(), "once there is room, writes work again without a restart")
+    jobs = fleet.watch("pytorchjobs")
+    fleet.client.create(make.pytorch_job("after", duration="100ms"))
+    jobs.await_object("after", "is over", over)
+    check(True, "and jobs run")
+
+
+if __name__ == "__main__":
+    main(globals(), Fleet)
