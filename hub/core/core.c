@@ -576,6 +576,7 @@ static void asks_close(struct core *c)
 		placer_ask_unref(c->placer, w->parked);
 		free(w->reason);
 		free(w->summary);
+		vec_done(&w->newcomers);
 		vec_done(&w->heap);
 	}
 	vec_done(&c->asks);

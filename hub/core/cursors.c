@@ -29,8 +29,26 @@ void cursors_load(struct core *c, struct member *m)
 	m->pods_listed = m->cursors[STREAM_PODS] != 0;
 }
 
+void cursors_hold(struct member *m, enum member_stream s)
+{
+	if (s < STREAM_MAX)
+		m->held[s]++;
+}
+
+void cursors_release(struct core *c, struct member *m, enum member_stream s)
+{
+	if (s >= STREAM_MAX || m->held[s] == 0 || --m->held[s] > 0)
+		return;
+	cursors_advance(c, m, s, m->latest[s]);
+	m->latest[s] = 0;
+}
+
 void cursors_advance(struct core *c, struct member *m, enum member_stream s, uint64_t revision)
 {
+	if (m->held[s] && !m->listing[s] && revision) {
+		m->latest[s] = revision;
+		return;
+	}
 	if (revision == 0 || m->listing[s] || m->cursors[s] == revision)
 		return;
 	m->cursors[s] = revision;
@@ -41,7 +59,7 @@ void cursors_advance(struct core *c, struct member *m, enum member_stream s, uin
 void cursors_reset(struct core *c, struct member *m, enum member_stream s)
 {
 	m->listing[s] = true;
-	m->cursors[s] = 0;
+	m->cursors[s] = m->latest[s] = 0;
 	m->cursors_dirty |= 1u << s;
 	c->cursors_dirty = true;
 }

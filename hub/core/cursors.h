@@ -13,6 +13,10 @@ void cursors_load(struct core *c, struct member *m);
 void cursors_advance(struct core *c, struct member *m, enum member_stream s, uint64_t revision);
 /* A list began: until its end the stream has no cursor. */
 void cursors_reset(struct core *c, struct member *m, enum member_stream s);
+/* An effect of a fact is not done, and not kept anywhere else: the cursor stays before that fact
+ * until it is. Hold before cursors_advance(). */
+void cursors_hold(struct member *m, enum member_stream s);
+void cursors_release(struct core *c, struct member *m, enum member_stream s);
 void cursors_flush(struct core *c);
 void cursors_forget(struct core *c, struct member *m);
 

@@ -49,6 +49,7 @@ struct prepared_thing {
 /* A copy that belongs to no job, whose deletion was not answered yet. */
 struct orphan {
 	char *path, *uid;
+	enum member_stream stream;
 	usec retry_at;
 };
 
@@ -71,9 +72,11 @@ struct member {
 	usec status_due;
 	uint64_t cursors[STREAM_MAX];
 	bool listing[STREAM_MAX];
-	uint32_t cursors_dirty; /* bit per stream */
-	struct map nodes;	/* name -> struct member_node */
-	struct map pods;	/* ns/name -> struct member_pod */
+	uint32_t held[STREAM_MAX];   /* effects that are not done: the cursor stays before them */
+	uint64_t latest[STREAM_MAX]; /* where it goes then */
+	uint32_t cursors_dirty;	     /* bit per stream */
+	struct map nodes;	     /* name -> struct member_node */
+	struct map pods;	     /* ns/name -> struct member_pod */
 	struct VEC(struct orphan) orphans;
 	bool finished_revived;	   /* unjoin: copies of finished jobs have records again */
 	uint32_t cleaning;	   /* deletes of an unjoin in flight */
@@ -211,7 +214,8 @@ struct waiting_jobs {
 	bool ready;		/* may be tried */
 	char *reason, *summary; /* why not, as of explained_at; or NULL */
 	usec explained_at;
-	struct ask *parked; /* the reference that keeps a parked ask alive */
+	struct VEC(uint64_t) newcomers; /* numbers of jobs that were not told anything yet */
+	struct ask *parked;		/* the reference that keeps a parked ask alive */
 };
 
 /* ---- the quota tree ---- */

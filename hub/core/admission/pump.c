@@ -127,6 +127,7 @@ void pump_leave_ask(struct core *c, struct ask *ask)
 	if (--w->n_jobs > 0)
 		return;
 	forget_why(w);
+	vec_done(&w->newcomers);
 	w->parked = NULL;
 	if (parked)
 		waiting_unpark(c->waiting, parked);
@@ -144,10 +145,12 @@ void pump_add(struct core *c, struct job *j)
 	vec_push(&w->heap, j);
 	sift_up(w, w->heap.len - 1);
 	/* A newcomer behind others of its ask that wait for room waits with them. */
-	if (waiting_is_parked(c->waiting, j->ask))
+	if (waiting_is_parked(c->waiting, j->ask)) {
 		tell_why(c, j);
-	else
-		make_ready(c, j->ask);
+		return;
+	}
+	make_ready(c, j->ask);
+	vec_push(&w->newcomers, j->number);
 }
 
 void pump_remove(struct core *c, struct job *j)
@@ -175,6 +178,7 @@ static struct job *best_ready(struct core *c)
 		struct waiting_jobs *w = &c->asks.items[c->ready_asks.items[i]];
 		if (!w->ready || w->heap.len == 0) {
 			w->ready = false;
+			vec_clear(&w->newcomers);
 			c->ready_asks.items[i] = c->ready_asks.items[--c->ready_asks.len];
 			continue;
 		}
@@ -183,6 +187,17 @@ static struct job *best_ready(struct core *c)
 		i++;
 	}
 	return best;
+}
+
+/* Those that came with it: they wait behind it for the same. */
+static void tell_newcomers(struct core *c, struct waiting_jobs *w)
+{
+	vec_foreach (&w->newcomers, number) {
+		struct job *j = job_by_number(c, *number);
+		if (j && j->heap_at && j->ask == w->parked)
+			tell_why(c, j);
+	}
+	vec_clear(&w->newcomers);
 }
 
 static bool try_place(struct core *c, struct job *j)
@@ -199,6 +214,7 @@ static bool try_place(struct core *c, struct job *j)
 		w->parked = ask_dup_ref(j->ask);
 	waiting_park(c->waiting, j->ask);
 	tell_why(c, j);
+	tell_newcomers(c, w);
 	return false;
 }
 

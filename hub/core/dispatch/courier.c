@@ -268,7 +268,7 @@ static void orphan_retry(struct core *c, struct member *m, struct call *call)
 	if (m)
 		vec_push(&m->orphans,
 			 (struct orphan){steal_ptr(&call->thing), steal_ptr(&call->uid),
-					 c->now + USEC_PER_SEC});
+					 call->stream, c->now + USEC_PER_SEC});
 }
 
 void courier_outcome(struct core *c, const struct fact *f)
@@ -286,6 +286,8 @@ void courier_outcome(struct core *c, const struct fact *f)
 		if (!answered ||
 		    (r->http_code / 100 != 2 && r->http_code != 404 && r->http_code != 409))
 			orphan_retry(c, m, call);
+		else if (m)
+			cursors_release(c, m, call->stream);
 	} else if (call->purpose == CALL_CLEAN) {
 		if (m)
 			prepare_cleaned(c, m, call->thing, answered ? r->http_code : 0);
@@ -322,11 +324,14 @@ static void orphan(struct core *c, struct member *m, const struct copy_info *cop
 	member_path(kind, ns.ptr, name.ptr, &path);
 	auto_free char *uid = xstrndup(copy->uid.ptr, copy->uid.len);
 	struct order *o = copy_order_delete(m, path.ptr, uid);
+	enum member_stream stream = core_stream_of(copy->type);
+	cursors_hold(m, stream);
 	courier_call(c, o,
 		     (struct call){.purpose = CALL_ORPHAN,
 				   .member = m->number,
 				   .thing = buf_steal(&path, NULL),
-				   .uid = steal_ptr(&uid)});
+				   .uid = steal_ptr(&uid),
+				   .stream = stream});
 	log_info(c->log, "copy without a job is deleted", "cluster=%s kind=%s name=%s/%s uid=%.*s",
 		 m->name, kind->kind, ns.ptr, name.ptr, SPAN_ARGS(copy->uid));
 }
@@ -421,7 +426,8 @@ void courier_orphans(struct core *c, struct member *m)
 			     (struct call){.purpose = CALL_ORPHAN,
 					   .member = m->number,
 					   .thing = o.path,
-					   .uid = o.uid});
+					   .uid = o.uid,
+					   .stream = o.stream});
 	}
 }
 

@@ -41,6 +41,7 @@ struct call {
 	enum dispatch_order order; /* DISPATCH */
 	char *thing;		   /* PREPARE: key in member->prepared; ORPHAN, CLEAN: path */
 	char *uid;		   /* ORPHAN: precondition */
+	enum member_stream stream; /* ORPHAN: which told of it */
 	uint64_t epoch;		   /* DISPATCH, PREPARE: the placement it is about */
 };
 /* Sends an order and remembers what it is for; takes both. Returns its id. */
