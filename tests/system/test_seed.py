@@ -93,9 +93,9 @@ def the_story(fleet, http2):
     queues.await_state("two queues", lambda objects: len(objects) == 2)
     listed = kubectl("get", "queue", "-n", "kube-queue").splitlines()
     check(columns(listed[0]) == ["NAME", "AGE"], "kubectl get queue shows NAME and AGE", listed)
-    names = sorted(columns(line)[0] for line in listed[1:])
-    check(re.fullmatch(r"root-[a-z0-9]{5}", names[1]) and
-          re.fullmatch(r"root-child-2-[a-z0-9]{5}", names[0]),
+    names = sorted((columns(line)[0] for line in listed[1:]), key=len)
+    check(re.fullmatch(r"root-[a-z0-9]{5}", names[0]) and
+          re.fullmatch(r"root-child-2-[a-z0-9]{5}", names[1]),
           "the queues are named root-xxxxx and root-child-2-xxxxx", names)
 
     jobs, events = fleet.watch("pytorchjobs"), fleet.watch("events", "default")
