@@ -4,6 +4,7 @@
 #include "core/dispatch/courier.h"
 #include "core/job.h"
 #include "core/member.h"
+#include "core/member_view.h"
 #include "core/pod_object.h"
 #include "kube/node_info.h"
 #include "kube/pod_info.h"
@@ -352,7 +353,7 @@ void capacity_list_end(struct core *c, struct member *m, enum member_stream s)
 	m->sweep_pods = m->sweep_pods || s == STREAM_PODS;
 	m->nodes_listed = m->nodes_listed || s == STREAM_NODES;
 	m->pods_listed = m->pods_listed || s == STREAM_PODS;
-	member_refresh(c, m);
+	member_view_refresh(c, m);
 }
 
 /* Removes what a relist did not name; false when the batch has no more room. */

@@ -14,6 +14,27 @@
  * events. */
 #define ROWS_PER_JOB 10
 
+void core_job_dirty(struct core *c, struct job *j)
+{
+	if (j->dirty)
+		return;
+	j->dirty = true;
+	vec_push(&c->dirty, j);
+}
+
+void core_job_freed(struct core *c, struct job *j)
+{
+	core_job_dirty(c, j);
+	size_t at = c->dirty.len - 1; /* where it is if it was not dirty before */
+	while (c->dirty.items[at] != j)
+		at--;
+	if (at < c->n_freed)
+		return;
+	memmove(c->dirty.items + c->n_freed + 1, c->dirty.items + c->n_freed,
+		(at - c->n_freed) * sizeof(*c->dirty.items));
+	c->dirty.items[c->n_freed++] = j;
+}
+
 static void live_key(const struct job *j, struct buf *out)
 {
 	buf_addf(out, "%u/%s/%s", j->kind->type, j->ns, j->name);

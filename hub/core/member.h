@@ -31,21 +31,8 @@ void member_observe_secret(struct core *c, struct span ns, struct span name);
 
 /* FACT_MEMBER. */
 void member_state(struct core *c, struct member *m, const struct fact *f);
-/* Brings the placement view in line with condition, streams and spec. */
-void member_refresh(struct core *c, struct member *m);
-
-/* Writes what is due of Cluster statuses; stops when the batch is full. */
-void member_flush(struct core *c);
-/* Earliest time at which member_flush() has something to do; INT64_MAX when nothing. */
-usec member_due(const struct core *c);
-
-/* Deleting Clusters: withdraws every copy, and removes the object when nothing is left there. */
-void member_unjoin_step(struct core *c, struct member *m);
-
 /* The plural path of a kind's objects on a member: "/apis/kubeflow.org/v1/namespaces/ns/
  * pytorchjobs" plus "/name" when name is not NULL. */
 void member_path(const struct kind *kind, const char *ns, const char *name, struct buf *out);
-
-const char *member_condition_reason(enum member_condition condition);
 
 #endif

@@ -3,107 +3,15 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "core/admission/settle.h"
-#include "core/assignment.h"
-#include "core/binding.h"
-#include "core/capacity.h"
-#include "core/dispatch/courier.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/policy_spec.h"
-#include "core/queue_unit.h"
 #include "core/quota.h"
+#include "core/restore.h"
 
 #include <errno.h>
 
 /* ---- jobs ---- */
-
-static void restore_unit(struct core *c, struct job *j)
-{
-	const struct kind *kind = kind_by_type(c->kinds, TYPE_QUEUE_UNIT);
-	struct store_object o;
-
-	free(j->unit_name);
-	j->unit_name = queue_unit_name(j);
-	if (registry_get(c->batch, kind, span_of(j->ns), span_of(j->unit_name), &o) == 0)
-		memcpy(j->unit_uid, o.uid, STORE_UID_LEN);
-	else
-		registry_new_uid(c->registry, j->unit_uid);
-	j->unit_created = j->first_attempt;
-}
-
-static void restore_charges(struct core *c, struct job *j, const struct member *m)
-{
-	auto_arena mem = ARENA_INIT;
-	struct fit_slot *slots;
-	struct err err;
-
-	size_t n = assignment_unpack(c->fleet, m->view, span_make(j->assignment, j->assignment_len),
-				     &mem, &slots);
-	j->holds = true;
-	if (ledger_assume(c->ledger, j->number, j->shape, m->view, slots, n, 0, &err) < 0)
-		log_warn(c->log, "placement not in the ledger", "job=%s/%s error=\"%s\"", j->ns,
-			 j->name, err.text);
-	if (j->must_queue && quota_enqueue(c, j, true, &err) < 0)
-		log_warn(c->log, "running job outside the quota tree", "job=%s/%s error=\"%s\"",
-			 j->ns, j->name, err.text);
-}
-
-/* Ties a placement that is durable to the memory: member, ledger, pods, quota. */
-static void restore_placement(struct core *c, struct job *j)
-{
-	struct member *m = member_by_number(c, j->dispatch.member);
-	const struct propagation_policy *p;
-
-	if (j->dispatch.step == DISPATCH_IDLE || !m)
-		return;
-	settle_enter_member(m, j);
-	p = propagation_index_get(c->policies, j->policy_ns ? span_of(j->policy_ns) : SPAN_NONE,
-				  j->policy_name ? span_of(j->policy_name) : SPAN("-"));
-	if (!p)
-		p = propagation_builtin();
-	if (!j->elastic_name) {
-		auto_buf name = BUF_INIT;
-		buf_addf(&name, "%s/%s/%s", j->ns, j->name, j->kind->kind);
-		j->elastic_name = buf_steal(&name, NULL);
-	}
-	if (!j->finished && job_ask(c, j, p, NULL) == 0 && m->view != CLUSTER_NONE)
-		restore_charges(c, j, m);
-}
-
-struct job *observe_revive(struct core *c, const struct kind *kind, const struct store_object *o)
-{
-	char name[BINDING_NAME_MAX];
-	struct store_object binding;
-	struct err err;
-	struct job *j;
-
-	j = job_by_key(c, kind->type, o->key.ns, o->key.name);
-	if (j && memcmp(j->uid, o->uid, STORE_UID_LEN) == 0)
-		return j;
-	if (job_create(c, kind, o, &j, &err) < 0) {
-		log_error(c->log, "job cannot be read", "error=\"%s\"", err.text);
-		return NULL;
-	}
-	int r = registry_get(c->batch, kind_by_type(c->kinds, TYPE_RESOURCE_BINDING), o->key.ns,
-			     span_of(binding_name(kind, j->name, name)), &binding);
-	if (r == 0 && binding_restore(j, &binding) < 0) {
-		/* It may run somewhere: it is left alone rather than run twice. */
-		log_error(c->log, "binding cannot be read", "job=%s/%s", j->ns, j->name);
-		job_destroy(c, j);
-		return NULL;
-	}
-	if (r < 0) {
-		registry_new_uid(c->registry, j->binding_uid);
-		j->dispatch = (struct dispatch_state){0};
-	}
-	j->binding_created = j->created;
-	restore_unit(c, j);
-	restore_placement(c, j);
-	/* What an earlier process had under way is lost. */
-	if (j->dispatch.step != DISPATCH_IDLE)
-		courier_feed(c, j, &(struct dispatch_event){EVENT_RESTARTED});
-	return j;
-}
 
 static void accept(struct core *c, struct job *j)
 {
@@ -140,7 +48,7 @@ static void job_observe(struct core *c, const struct kind *kind, const struct st
 	/* Finished, or done with and kept by the finalizers of others. */
 	if (o->flags & OBJECT_DELETING ? !core_has_hub_finalizer(o) : o->flags & OBJECT_FINISHED)
 		return;
-	j = observe_revive(c, kind, o);
+	j = restore_job(c, kind, o);
 	if (!j)
 		return;
 	if (j->deleting) {
@@ -223,7 +131,7 @@ static bool is_interesting(const struct kind *k)
 	}
 }
 
-static void enqueue(struct core *c, const struct kind *kind, const struct store_key *k)
+void observe_enqueue(struct core *c, const struct kind *kind, const struct store_key *k)
 {
 	auto_buf key = BUF_INIT;
 
@@ -241,14 +149,14 @@ void observe_collect(struct core *c)
 	const struct registry_change *changes = registry_changes(c->batch, &n);
 
 	for (size_t i = 0; i < n; i++)
-		enqueue(c, changes[i].kind, &changes[i].object.key);
+		observe_enqueue(c, changes[i].kind, &changes[i].object.key);
 	c->observed_revision = num_max(c->observed_revision, registry_truth_revision(c->batch));
 }
 
 /* A row for every commit would cost more than reading a little twice after a restart. */
 #define SAVE_EVERY 256 /* revisions */
 
-static struct span saved_key(void)
+struct span observe_saved_key(void)
 {
 	return SPAN("observed");
 }
@@ -259,40 +167,11 @@ void observe_save(struct core *c)
 	    c->observed_revision < c->observed_saved + SAVE_EVERY)
 		return;
 	c->observed_saved = c->observed_revision;
-	registry_put_aux(c->batch, false, STORE_AUX_CURSOR, saved_key(),
+	registry_put_aux(c->batch, false, STORE_AUX_CURSOR, observe_saved_key(),
 			 span_make((const char *)&c->observed_saved, sizeof(c->observed_saved)));
 }
 
-static int replay_row(void *arg, const struct store_log_row *row)
-{
-	struct core *c = arg;
-	const struct kind *kind = kind_by_type(c->kinds, row->object.key.type);
-
-	if (kind)
-		enqueue(c, kind, &row->object.key);
-	return 0;
-}
-
-/* Queues the changes that may not have been looked at. */
-static int replay(struct core *c, struct err *reterr)
-{
-	struct store_reader *reader;
-	struct span value;
-
-	c->observed_saved = 0;
-	if (registry_get_aux(c->batch, false, STORE_AUX_CURSOR, saved_key(), &value) == 0 &&
-	    value.len == sizeof(c->observed_saved))
-		memcpy(&c->observed_saved, value.ptr, sizeof(c->observed_saved));
-	int r = registry_reader(c->batch, kind_by_type(c->kinds, TYPE_NAMESPACE), &reader, reterr);
-	if (r < 0)
-		return r;
-	c->observed_revision = store_reader_revision(reader);
-	uint64_t from = num_max(c->observed_saved, store_floor(c->truth));
-	r = store_log_scan(reader, num_min(from, c->observed_revision), replay_row, c);
-	return r < 0 ? err_set(reterr, ERR_INTERNAL, "the watch log cannot be read") : 0;
-}
-
-static void observe_present(struct core *c, const struct kind *kind, const struct store_object *o)
+void observe_present(struct core *c, const struct kind *kind, const struct store_object *o)
 {
 	if (kind->is_job) {
 		job_observe(c, kind, o);
@@ -384,84 +263,4 @@ bool observe_run(struct core *c)
 			(c->observed.len - done) * sizeof(*c->observed.items));
 	c->observed.len -= done;
 	return c->observed.len > 0;
-}
-
-/* ---- restart ---- */
-
-static int restore_type(struct core *c, uint16_t type, struct err *reterr)
-{
-	const struct kind *kind = kind_by_type(c->kinds, type);
-	struct store_reader *reader;
-	struct store_iter *it;
-	struct store_object o;
-	int fail = 0;
-
-	int r = registry_reader(c->batch, kind, &reader, reterr);
-	if (r == 0)
-		r = store_iter_begin(reader, &(struct store_range){.type = type}, &it, reterr);
-	if (r < 0)
-		return r;
-	while (store_iter_next(it, &o, &fail))
-		observe_present(c, kind, &o);
-	store_iter_end(it);
-	return fail;
-}
-
-static int restore_job(void *arg, struct span key, struct span value)
-{
-	struct core *c = arg;
-	struct span rest = key;
-	uint64_t type;
-	struct store_object o;
-
-	(void)value;
-	if (num_parse_u64(span_split(&rest, '/'), UINT16_MAX, &type) < 0)
-		return 0;
-	struct span ns = span_split(&rest, '/');
-	const struct kind *kind = kind_by_type(c->kinds, (uint16_t)type);
-	if (!kind || registry_get(c->batch, kind, ns, rest, &o) < 0)
-		return 0;
-	struct job *j = observe_revive(c, kind, &o);
-	if (!j)
-		return 0;
-	j->live_row = true;
-	if (j->dispatch.step == DISPATCH_IDLE || j->deleting)
-		settle_changed(c, j, true);
-	return 0;
-}
-
-int observe_restore(struct core *c, struct err *reterr)
-{
-	static const uint16_t before_jobs[] = {
-	    TYPE_PRIORITY_CLASS,
-	    TYPE_PROPAGATION_POLICY,
-	    TYPE_CLUSTER_PROPAGATION_POLICY,
-	    TYPE_ELASTIC_QUOTA_TREE,
-	    TYPE_QUEUE,
-	};
-	struct store_reader *reader;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(before_jobs); i++)
-		r = restore_type(c, before_jobs[i], reterr);
-	/* Members first without pods' owners, then jobs, which tie their pods. */
-	if (r == 0)
-		r = restore_type(c, TYPE_CLUSTER, reterr);
-	vec_foreach (&c->members, m)
-		if (r == 0 && *m)
-			capacity_restore_nodes(c, *m);
-	if (r == 0)
-		r = registry_reader(c->batch, kind_by_type(c->kinds, TYPE_NAMESPACE), &reader,
-				    reterr);
-	if (r == 0)
-		r = store_scan_aux(reader, STORE_AUX_LIVE, SPAN(""), restore_job, c);
-	if (r < 0)
-		return r;
-	r = replay(c, reterr);
-	if (r < 0)
-		return r;
-	vec_foreach (&c->members, m)
-		if (*m)
-			capacity_restore_pods(c, *m);
-	return 0;
 }

@@ -4,7 +4,8 @@
 #include "core/binding.h"
 #include "core/job.h"
 #include "core/member.h"
-#include "core/observe.h"
+#include "core/member_view.h"
+#include "core/restore.h"
 #include "quota-tree/quota_message.h"
 
 #include <errno.h>
@@ -24,8 +25,7 @@ static void add_member(struct core *c, const struct member *m, struct buf *b)
 	buf_add_str(b, "{\"name\":");
 	buf_add_json_str(b, span_of(m->name));
 	buf_addf(b, ",\"ready\":%s,\"reason\":\"%s\",\"message\":",
-		 m->condition == MEMBER_READY ? "true" : "false",
-		 member_condition_reason(m->condition));
+		 m->condition == MEMBER_READY ? "true" : "false", member_view_reason(m->condition));
 	buf_add_json_str(b, span_of(m->message));
 	buf_addf(b,
 		 ",\"since\":\"%s\",\"version\":\"%s\",\"synced\":%s,\"cordoned\":%s,\"jobs\":%zu",
@@ -203,7 +203,7 @@ const struct kind *query_job_kind(const struct core *c, struct span word)
 static int answer_finished(struct core *c, const struct kind *kind, const struct store_object *o,
 			   struct buf *b)
 {
-	struct job *j = observe_revive(c, kind, o);
+	struct job *j = restore_job(c, kind, o);
 
 	if (!j)
 		return -EIO;

@@ -3,7 +3,7 @@
 #include "base/num.h"
 #include "core/dispatch/courier.h"
 #include "core/job.h"
-#include "core/observe.h"
+#include "core/restore.h"
 
 /* Row key: 'k' (keep) or 't' (ttl), deadline big-endian, then type/ns/name of the job; value: its
  * uid. */
@@ -94,7 +94,7 @@ static void act(struct core *c, const struct due_row *row)
 				  row->ns, row->name);
 		return;
 	}
-	struct job *j = observe_revive(c, kind, &o);
+	struct job *j = restore_job(c, kind, &o);
 	if (j)
 		courier_feed(c, j, &(struct dispatch_event){EVENT_WITHDRAW});
 }

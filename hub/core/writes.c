@@ -1,0 +1,62 @@
+/* The core's own writes into the batch under way (state.h). */
+#include "core/state.h"
+
+#include "base/json.h"
+
+#include <errno.h>
+
+int core_put(struct core *c, const struct kind *kind, struct span ns, struct span name,
+	     struct object_draft *take_draft)
+{
+	int r = registry_put(c->batch, kind, ns, name, take_draft);
+
+	if (r < 0 && r != -EINPROGRESS)
+		log_error(c->log, "object not written", "kind=%s name=%.*s/%.*s errno=%d",
+			  kind->kind, SPAN_ARGS(ns), SPAN_ARGS(name), -r);
+	return r;
+}
+
+void core_delete(struct core *c, const struct kind *kind, struct span ns, struct span name)
+{
+	int r = registry_delete(c->batch, kind, ns, name, PROPAGATE_BACKGROUND);
+
+	if (r < 0 && r != -ENOENT)
+		log_error(c->log, "object not deleted", "kind=%s name=%.*s/%.*s errno=%d",
+			  kind->kind, SPAN_ARGS(ns), SPAN_ARGS(name), -r);
+}
+
+bool core_has_hub_finalizer(const struct store_object *o)
+{
+	struct span list, value;
+
+	if (json_text_path(o->json, &list, "metadata", "finalizers", NULL) < 0 ||
+	    json_text_type(list) != JSON_ARRAY)
+		return false;
+	for (size_t pos = 0; json_text_next(list, &pos, NULL, &value);)
+		if (span_is(json_text_plain(value), OBJECT_HUB_FINALIZER))
+			return true;
+	return false;
+}
+
+void core_remove_hub_finalizer(struct core *c, const struct kind *kind,
+			       const struct store_object *o)
+{
+	auto_json *tree = NULL;
+	struct object_draft draft;
+
+	if (!(o->flags & OBJECT_FOREIGN_FINALIZERS)) {
+		core_delete(c, kind, o->key.ns, o->key.name);
+		return;
+	}
+	if (object_tree(o, &tree, NULL) < 0)
+		return;
+	struct cJSON *list = json_path(tree, "metadata", "finalizers", NULL);
+	json_foreach (list, f) {
+		if (json_value_str(f) && strcmp(json_value_str(f), OBJECT_HUB_FINALIZER) == 0) {
+			json_remove_child(list, f);
+			break;
+		}
+	}
+	if (object_draft_from_tree(kind, tree, &draft, NULL) == 0)
+		(void)core_put(c, kind, o->key.ns, o->key.name, &draft);
+}
