@@ -15,6 +15,7 @@ static void *run(void *arg)
 	struct err err = ERR_INIT;
 	bool more = true;
 
+	pthread_setname_np(pthread_self(), "core");
 	while (!c->failed) {
 		if (!more) {
 			if (atomic_load(&t->stop))

@@ -137,6 +137,7 @@ static bool step_all(struct sim *s, usec *ret_due)
 static void *core_main(void *arg)
 {
 	struct sim *s = arg;
+	pthread_setname_np(pthread_self(), "core");
 	while (!atomic_load(&s->stop)) {
 		usec due;
 		if (!step_all(s, &due)) {

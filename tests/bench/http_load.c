@@ -85,7 +85,7 @@ static bool next_request(struct run *run, struct conn *c)
 {
 	uint64_t now = bench_now_ns();
 	c->due = now;
-	if (over(run))
+	if (over(run) || (run->l->allowed && run->next >= run->l->allowed(run->l->arg)))
 		return false;
 	if (run->l->rate > 0) {
 		c->due = run->started + (uint64_t)((double)run->next / run->l->rate * 1e9);
@@ -227,7 +227,8 @@ static bool feed_idle(struct run *run, int *ret, struct err *reterr)
 static int drive(struct run *run, struct err *reterr)
 {
 	int r = 0;
-	bool open_loop = run->l->rate > 0;
+	bool open_loop = run->l->rate > 0, paced = run->l->allowed;
+	int wait = open_loop && !paced ? 0 : paced ? 1 : 10;
 	for (int i = 0; i < run->l->connections && !r; i++) {
 		r = open_conn(run, &run->conns[i], reterr);
 		/* One handshake at a time: a storm of them is another benchmark. */
@@ -238,8 +239,8 @@ static int drive(struct run *run, struct err *reterr)
 	run->until = run->started + (uint64_t)(run->l->seconds * 1e9);
 	while (!r && feed_idle(run, &r, reterr)) {
 		if (!r)
-			r = turn(run, open_loop ? 0 : 10, reterr);
-		while (!r && !open_loop && !over(run))
+			r = turn(run, wait, reterr);
+		while (!r && !open_loop && !paced && !over(run))
 			r = turn(run, 10, reterr);
 	}
 	run->r->seconds = (double)(bench_now_ns() - run->started) / 1e9;

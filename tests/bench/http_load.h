@@ -21,6 +21,9 @@ struct http_load {
 	double rate;	   /* a second, all connections together; 0: closed loop */
 	/* Appends the whole of the n-th request (header block and body), counting from 0. */
 	void (*make)(void *arg, uint64_t n, struct buf *out);
+	/* Requests below this number may start now; it is asked again each millisecond. NULL: all.
+	 */
+	uint64_t (*allowed)(void *arg);
 	void *arg;
 };
 
