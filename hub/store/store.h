@@ -80,6 +80,12 @@ struct store_object {
 	struct span json;
 };
 
+/* The bytes of a part, borrowed; SPAN_NONE when it is absent. */
+static inline struct span store_object_part(const struct store_object *o, struct store_extent e)
+{
+	return e.len ? span_make(o->json.ptr + e.at, e.len) : SPAN_NONE;
+}
+
 enum store_op {
 	STORE_PUT,	  /* create or replace an object */
 	STORE_DELETE,	  /* delete an object: only key is read; absent is -ENOENT */

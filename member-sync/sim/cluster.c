@@ -295,7 +295,7 @@ static bool run_timers(struct cluster *c)
 			continue;
 		}
 		cluster_timer_drop(c, &t.pod->heap_slot);
-		cluster_pods_due(c, t.pod);
+		cluster_kubelet_due(c, t.pod);
 		/* What could not be done now set its timer to now again: next step. */
 		if (t.pod->heap_slot && c->timers.items[t.pod->heap_slot - 1].at <= c->now)
 			return false;
@@ -352,7 +352,7 @@ int cluster_step(struct cluster *c, usec now, usec *ret_due, struct err *reterr)
 	c->stats.steps++;
 	inbox_drain(c->inbox, c->batch);
 	bool all = run_timers(c);
-	all = cluster_pods_schedule(c) && all;
+	all = cluster_kubelet_schedule(c) && all;
 	all = cluster_jobs_sync(c) && all;
 	if (registry_due(c->reg) <= c->now)
 		all = !registry_work(c->batch, WORK_ROWS) && all;

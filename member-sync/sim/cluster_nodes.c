@@ -183,7 +183,7 @@ void cluster_nodes_add(struct cluster *c, const struct store_object *o)
 		scheduler_set_node(c->scheduler, &info);
 		struct scheduler_node *n = scheduler_find_node(c->scheduler, info.name);
 		if (!info.ready)
-			cluster_pods_lost(c, n, false);
+			cluster_kubelet_lost(c, n, false);
 	}
 	arena_done(&mem);
 }
@@ -197,6 +197,6 @@ void cluster_nodes_observe(struct cluster *c, const struct registry_change *ch)
 	struct scheduler_node *n = scheduler_find_node(c->scheduler, ch->object.key.name);
 	if (!n)
 		return;
-	cluster_pods_lost(c, n, true);
+	cluster_kubelet_lost(c, n, true);
 	scheduler_remove_node(c->scheduler, ch->object.key.name);
 }

@@ -65,6 +65,11 @@ struct sim_pod {
 	struct sim_pod *next_pending, **at_pending;
 };
 
+static inline bool sim_pod_over(const struct sim_pod *p)
+{
+	return p->phase == POD_SUCCEEDED || p->phase == POD_FAILED;
+}
+
 struct sim_set {			   /* what the pods of one set are made from */
 	char *labels, *annotations, *spec; /* owned JSON texts; objects */
 	char name[64];
@@ -160,24 +165,19 @@ void cluster_nodes_add(struct cluster *c, const struct store_object *o);
 void cluster_pods_observe(struct cluster *c, const struct registry_change *ch);
 void cluster_pods_add(struct cluster *c, const struct store_object *o);
 void cluster_pods_forget(struct cluster *c, struct sim_pod *p); /* drops the record */
-/* Makes a pod of a job pending in the batch; -EEXIST and such are the registry's. */
-struct pod_birth {
-	struct sim_job *job;
-	const struct sim_set *set;
-	struct plan_create slot;
-	const char *name;
-	const char *labels; /* more labels: `"k":"v",...` or "" */
-	const char *annotations;
-	const char *spec_front; /* members put at the front of the spec, each ended by ',' */
-	bool forever;
-};
-int cluster_pods_create(struct cluster *c, const struct pod_birth *birth);
+/* Deletes it as its controller; -ESTALE, -ENOENT: overtaken, look again. */
 int cluster_pods_delete(struct cluster *c, struct sim_pod *p);
-void cluster_pods_due(struct cluster *c, struct sim_pod *p); /* its timer ran out */
+/* Takes it off the queue of pods without a node; fine when it is not there. */
+void cluster_pods_unqueue(struct cluster *c, struct sim_pod *p);
+/* The line of runs.jsonl about the run that ends now. */
+void cluster_pods_log_run(struct cluster *c, struct sim_pod *p, usec end, const char *result);
+
+/* ---- cluster_kubelet.c ---- */
+void cluster_kubelet_due(struct cluster *c, struct sim_pod *p); /* its timer ran out */
 /* Binds what fits; false when the batch is full before it was through. */
-bool cluster_pods_schedule(struct cluster *c);
+bool cluster_kubelet_schedule(struct cluster *c);
 /* The node went or is not ready: its pods fail, or go with it. */
-void cluster_pods_lost(struct cluster *c, struct scheduler_node *n, bool node_gone);
+void cluster_kubelet_lost(struct cluster *c, struct scheduler_node *n, bool node_gone);
 
 /* ---- cluster_jobs.c ---- */
 void cluster_jobs_observe(struct cluster *c, const struct registry_change *ch);
@@ -188,13 +188,6 @@ void cluster_jobs_enqueue(struct cluster *c, struct sim_job *j);
 bool cluster_jobs_sync(struct cluster *c);
 bool cluster_jobs_is_kind(const struct kind *k);
 bool cluster_jobs_finished(const struct sim_job *j);
-
-/* ---- job_codec.c ---- */
-/* Fills spec, state, sets and the rest from an object; `fresh`: state too, else what is in
- * memory stays. */
-int job_codec_read(struct sim_job *j, const struct store_object *o, bool fresh,
-		   struct err *reterr) MUST_CHECK;
-void job_codec_print_status(const struct sim_job *j, struct buf *out);
 
 /* ---- cluster_children.c: Jobs of a JobSet ---- */
 /* Creates as many as the batch takes, and the JobSet's headless service; -ENOSPC when some are

@@ -25,21 +25,16 @@ static struct span skip_front(struct span spec)
 	return spec;
 }
 
-static struct span part(const struct store_object *o, struct store_extent e)
-{
-	return e.len ? span_make(o->json.ptr + e.at, e.len) : SPAN_NONE;
-}
-
 /* Labels belong to the key only where a pod may select itself. */
 static void class_key(const struct store_object *o, struct buf *out)
 {
-	struct span spec = part(o, o->extents.spec), labels;
+	struct span spec = store_object_part(o, o->extents.spec), labels;
 	if (spec.len < 2)
 		return;
 	spec = skip_front(spec);
 	buf_add_span(out, spec);
 	if (memmem(spec.ptr, spec.len, "\"podA", 5) &&
-	    json_text_member(part(o, o->extents.metadata), "labels", &labels) == 0)
+	    json_text_member(store_object_part(o, o->extents.metadata), "labels", &labels) == 0)
 		buf_add_span(out, labels);
 }
 

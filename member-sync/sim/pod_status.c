@@ -4,11 +4,6 @@
 #define FIRST_BACKOFF (10 * USEC_PER_SEC)
 #define MOST_BACKOFF  (300 * USEC_PER_SEC)
 
-static bool is_over(const struct sim_pod *p)
-{
-	return p->phase == POD_SUCCEEDED || p->phase == POD_FAILED;
-}
-
 static usec backoff(int32_t restarts)
 {
 	usec wait = FIRST_BACKOFF;
@@ -20,11 +15,11 @@ static usec backoff(int32_t restarts)
 enum pod_next pod_status_decide(const struct sim_pod *p, usec now, int32_t time_scale, usec *ret_at)
 {
 	*ret_at = 0;
-	if (p->lost && !is_over(p))
+	if (p->lost && !sim_pod_over(p))
 		return POD_NEXT_LOST;
 	if (p->node_gone)
 		return POD_NEXT_REMOVE;
-	if (is_over(p) || p->phase != POD_RUNNING)
+	if (sim_pod_over(p) || p->phase != POD_RUNNING)
 		return POD_NEXT_NOTHING;
 	if (!p->started) {
 		usec at = p->ended + backoff(p->restarts) / time_scale;

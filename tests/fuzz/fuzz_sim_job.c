@@ -6,17 +6,14 @@
 #include "kinds/kinds.h"
 #include "member-sync/sim/cluster_priv.h"
 #include "member-sync/sim/duration.h"
+#include "member-sync/sim/job_codec.h"
 #include <assert.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void job_done(struct sim_job *j)
 {
-	vec_foreach (&j->sets, s) {
-		free(s->labels);
-		free(s->annotations);
-		free(s->spec);
-	}
+	job_codec_clear_sets(j);
 	vec_done(&j->sets);
 	batch_job_state_done(&j->state.batch);
 	free(j->spec.job_set);

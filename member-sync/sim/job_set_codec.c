@@ -1,0 +1,122 @@
+#include "base/json.h"
+#include "member-sync/sim/codec.h"
+
+static uint32_t target_bits(const struct job_set_spec *s, const struct cJSON *names)
+{
+	uint32_t bits = 0;
+	json_foreach (names, it)
+		for (size_t i = 0; i < s->n_jobs; i++)
+			if (json_value_str(it) && strcmp(json_value_str(it), s->jobs[i].name) == 0)
+				bits |= 1u << i;
+	return bits;
+}
+
+static void read_replicated(struct job_set_spec *s, const struct cJSON *r)
+{
+	struct job_set_replicated *to = &s->jobs[s->n_jobs];
+	struct batch_job_spec job;
+	codec_copy_name(to->name, sizeof(to->name), json_str(r, "name"));
+	codec_copy_name(to->group, sizeof(to->group), json_str(r, "groupName"));
+	if (!*to->group)
+		codec_copy_name(to->group, sizeof(to->group), "default");
+	to->replicas = codec_count(r, "replicas", 1);
+	batch_job_codec_spec(&job, json_path(r, "template", "spec", NULL));
+	to->parallelism = job.parallelism;
+	to->completions = job.completions;
+	to->depends_on = -1;
+	const struct cJSON *depends = json_at(json_get(r, "dependsOn"), 0);
+	const char *name = json_str(depends, "name"), *status = json_str(depends, "status");
+	for (size_t i = 0; name && i < s->n_jobs; i++)
+		if (strcmp(s->jobs[i].name, name) == 0)
+			to->depends_on = (int32_t)i;
+	to->depends_complete = status && strcmp(status, "Complete") == 0;
+	s->n_jobs++;
+}
+
+static void read_rule(struct job_set_spec *s, const struct cJSON *r)
+{
+	struct job_set_rule *to = &s->rules[s->n_rules++];
+	const char *action = json_str(r, "action");
+	codec_copy_text(to->name, sizeof(to->name), json_str(r, "name"));
+	to->action = ACTION_RESTART;
+	if (action && strcmp(action, "FailJobSet") == 0)
+		to->action = ACTION_FAIL;
+	else if (action && strstr(action, "IgnoreMaxRestarts"))
+		to->action = ACTION_RESTART_FREE;
+	to->targets = target_bits(s, json_get(r, "targetReplicatedJobs"));
+	json_foreach (json_get(r, "onJobFailureReasons"), it)
+		if (to->n_reasons < ARRAY_LEN(to->reasons))
+			codec_copy_text(to->reasons[to->n_reasons++], sizeof(to->reasons[0]),
+					json_value_str(it));
+}
+
+static void read_job_set_spec(struct job_set_spec *s, const struct cJSON *spec)
+{
+	const struct cJSON *failure = json_get(spec, "failurePolicy");
+	const struct cJSON *success = json_get(spec, "successPolicy");
+	const char *op = json_str(success, "operator");
+	const char *order = json_str(json_get(spec, "startupPolicy"), "startupPolicyOrder");
+	*s = (struct job_set_spec){
+	    .suspend = json_bool(spec, "suspend", false),
+	    .has_failure_policy = failure != NULL,
+	    .max_restarts = codec_count(failure, "maxRestarts", 0),
+	    .any_success = op && strcmp(op, "Any") == 0,
+	    .in_order = order && strcmp(order, "InOrder") == 0,
+	    .ttl = codec_seconds(spec, "ttlSecondsAfterFinished", -1),
+	};
+	json_foreach (json_get(spec, "replicatedJobs"), r)
+		if (s->n_jobs < JOB_SET_MAX_REPLICATED)
+			read_replicated(s, r);
+	s->success_targets = target_bits(s, json_get(success, "targetReplicatedJobs"));
+	json_foreach (json_get(failure, "rules"), r)
+		if (s->n_rules < JOB_SET_MAX_RULES)
+			read_rule(s, r);
+}
+
+void job_set_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh)
+{
+	const struct cJSON *status = json_get(o, "status");
+	if (!j->spec.job_set)
+		j->spec.job_set = xcalloc(1, sizeof(*j->spec.job_set));
+	if (!j->state.job_set)
+		j->state.job_set = xcalloc(1, sizeof(*j->state.job_set));
+	read_job_set_spec(j->spec.job_set, json_get(o, "spec"));
+	j->ttl = j->spec.job_set->ttl;
+	if (!fresh)
+		return;
+	struct job_set_state *st = j->state.job_set;
+	const char *terminal = json_str(status, "terminalState");
+	*st = (struct job_set_state){
+	    .restarts = codec_count(status, "restarts", 0),
+	    .restarts_counted = codec_count(status, "restartsCountTowardsMax", 0),
+	    .terminal = !terminal			     ? ""
+			: strcmp(terminal, "Completed") == 0 ? "Completed"
+			: strcmp(terminal, "Failed") == 0    ? "Failed"
+							     : "",
+	};
+	codec_conditions(status, &st->conditions);
+}
+
+void job_set_codec_print(const struct sim_job *j, struct buf *out)
+{
+	const struct job_set_state *s = j->state.job_set;
+	const struct job_set_spec *spec = j->spec.job_set;
+	buf_addf(out, "{\"restarts\":%d", s->restarts);
+	codec_print_count(out, "restartsCountTowardsMax", s->restarts_counted);
+	if (*s->terminal)
+		buf_addf(out, ",\"terminalState\":\"%s\"", s->terminal);
+	if (s->conditions.n) {
+		buf_add_str(out, ",\"conditions\":");
+		conditions_print(&s->conditions, CONDITIONS_META, out);
+	}
+	buf_add_str(out, ",\"replicatedJobsStatus\":[");
+	for (size_t i = 0; i < spec->n_jobs; i++) {
+		const struct job_set_counts *n = &s->counts[i];
+		buf_addf(out,
+			 "%s{\"name\":\"%s\",\"ready\":%d,\"succeeded\":%d,\"failed\":%d,"
+			 "\"active\":%d,\"suspended\":%d}",
+			 i ? "," : "", spec->jobs[i].name, n->ready, n->succeeded, n->failed,
+			 n->active, n->suspended);
+	}
+	buf_add_str(out, "]}");
+}
