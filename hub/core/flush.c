@@ -127,6 +127,19 @@ static void flush_events(struct core *c, struct job *j)
 	vec_clear(&j->events);
 }
 
+/* The unit goes with the quota that it stands for, not when the collector comes to it: rows must
+ * never show more held than there is. */
+static void drop_unit(struct core *c, const struct job *j)
+{
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_QUEUE_UNIT);
+	struct store_object o;
+
+	if (j->must_queue &&
+	    registry_get(c->batch, kind, span_of(j->ns), span_of(j->unit_name), &o) == 0 &&
+	    memcmp(o.uid, j->unit_uid, STORE_UID_LEN) == 0)
+		core_delete(c, kind, span_of(j->ns), span_of(j->unit_name));
+}
+
 static void finalize(struct core *c, struct job *j)
 {
 	struct store_object o;
@@ -134,6 +147,7 @@ static void finalize(struct core *c, struct job *j)
 
 	live_key(j, &key);
 	registry_delete_aux(c->batch, false, STORE_AUX_LIVE, buf_span(&key));
+	drop_unit(c, j);
 	if (registry_get(c->batch, j->kind, span_of(j->ns), span_of(j->name), &o) == 0 &&
 	    memcmp(o.uid, j->uid, STORE_UID_LEN) == 0 && (o.flags & OBJECT_DELETING))
 		core_remove_hub_finalizer(c, j->kind, &o);
@@ -182,6 +196,17 @@ bool flush_jobs(struct core *c)
 	c->dirty.len -= done;
 	c->n_freed -= done < c->n_freed ? done : c->n_freed;
 	return c->dirty.len > 0;
+}
+
+bool flush_owes_admissions(const struct core *c)
+{
+	vec_foreach (&c->dirty, p) {
+		const struct job *j = *p;
+		if (j->holds && j->must_queue && j->unit_dirty &&
+		    (!j->unit_phase || strcmp(j->unit_phase, UNIT_ENQUEUED) == 0))
+			return true;
+	}
+	return false;
 }
 
 void flush_committed(struct core *c)

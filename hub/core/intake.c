@@ -1,6 +1,7 @@
 #include "core/intake.h"
 
 #include "base/json.h"
+#include "core/flush.h"
 #include "core/query.h"
 #include "core/quota.h"
 
@@ -106,6 +107,16 @@ bool intake_starved(struct core *c)
 	return deletes;
 }
 
+/* No commit may raise usage above a max that stands in it or before it: what was admitted by the
+ * old tree is written first, and nobody is admitted by it in the batch that holds the new one. */
+static bool must_wait(struct core *c, const struct command *cmd)
+{
+	if (cmd->kind->type != TYPE_ELASTIC_QUOTA_TREE)
+		return false;
+	c->quota.edited = true;
+	return flush_owes_admissions(c);
+}
+
 bool intake_run(struct core *c)
 {
 	struct command *cmd;
@@ -115,6 +126,10 @@ bool intake_run(struct core *c)
 		if (cmd->verb == COMMAND_QUERY || (!c->has_room && cmd->verb != COMMAND_DELETE)) {
 			answer(c, cmd);
 			continue;
+		}
+		if (must_wait(c, cmd)) {
+			inbox_untake(c->inbox, cmd);
+			break;
 		}
 		if (!cmd->admitted && admit(c, cmd) < 0) {
 			registry_answer(c->batch, cmd);

@@ -40,6 +40,7 @@ static void quota_close(struct core *c)
 	}
 	map_done(&c->quota.queue_by_path);
 	free(c->quota.name);
+	free(c->quota.created);
 	free(c->quota.spec_text);
 	memset(&c->quota, 0, sizeof(c->quota));
 }

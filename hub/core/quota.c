@@ -68,14 +68,17 @@ static void refile(struct core *c)
 	map_foreach (&c->jobs_by_number, e) {
 		struct job *j = e->value;
 		struct err err;
-		if (!j->must_queue || j->finished || j->deleting)
+		if (!j->must_queue)
 			continue;
+		/* What holds its quota keeps it until its pods are gone, whatever becomes of it. */
 		if (j->holds) {
 			if (quota_enqueue(c, j, true, &err) < 0)
 				log_warn(c->log, "running job outside the quota tree",
 					 "job=%s/%s reason=\"%s\"", j->ns, j->name, err.text);
-		} else if (j->dispatch.step == DISPATCH_IDLE) {
+		} else if (j->dispatch.step == DISPATCH_IDLE && !j->finished && !j->deleting) {
 			settle_offer(c, j);
+		} else {
+			continue;
 		}
 		j->unit_dirty = true;
 		core_job_dirty(c, j);
@@ -176,6 +179,21 @@ static int refuse(struct command *cmd, struct field_errors *errors)
 	return err_set(&cmd->err, ERR_INVALID, "%s", text.ptr ? text.ptr : "");
 }
 
+/* The tree in force, or one that was created since and is not looked at yet; NULL when there is
+ * none besides the one of the command. */
+static const char *other_tree(struct core *c, const struct command *cmd)
+{
+	struct store_object o;
+
+	if (c->quota.tree && strcmp(c->quota.name, cmd->name) != 0)
+		return c->quota.name;
+	if (c->quota.created && strcmp(c->quota.created, cmd->name) != 0 &&
+	    registry_get(c->batch, cmd->kind, SPAN(QUOTA_TREE_NAMESPACE), span_of(c->quota.created),
+			 &o) == 0)
+		return c->quota.created;
+	return NULL;
+}
+
 int quota_admit_command(struct core *c, struct command *cmd)
 {
 	struct field_errors *errors = xcalloc(1, sizeof(*errors));
@@ -189,15 +207,19 @@ int quota_admit_command(struct core *c, struct command *cmd)
 	if (strcmp(cmd->ns, QUOTA_TREE_NAMESPACE) != 0)
 		buf_addf(&warnings, "an ElasticQuotaTree takes effect in namespace %s only\n",
 			 QUOTA_TREE_NAMESPACE);
-	else if (cmd->verb == COMMAND_CREATE && c->quota.tree &&
-		 strcmp(c->quota.name, cmd->name) != 0)
+	else if (cmd->verb == COMMAND_CREATE && other_tree(c, cmd))
 		field_errors_add(errors, FIELD_FORBIDDEN, "metadata.name", NULL,
 				 "there is an ElasticQuotaTree %s/%s already; only one may exist",
-				 QUOTA_TREE_NAMESPACE, c->quota.name);
+				 QUOTA_TREE_NAMESPACE, other_tree(c, cmd));
 	int r = quota_spec_check(tree, errors, &warnings);
 	if (r < 0 || field_errors_any(errors))
 		return refuse(cmd, errors);
 	free(errors);
+	if (cmd->verb == COMMAND_CREATE && !cmd->dry_run &&
+	    strcmp(cmd->ns, QUOTA_TREE_NAMESPACE) == 0) {
+		free(c->quota.created);
+		c->quota.created = xstrdup(cmd->name);
+	}
 	if (warnings.len && !cmd->warnings)
 		cmd->warnings = buf_steal(&warnings, NULL);
 	return 0;
@@ -264,6 +286,7 @@ void quota_flush(struct core *c)
 	struct store_object o;
 	struct object_draft draft;
 
+	c->quota.edited = false;
 	if (c->quota.queues_dirty)
 		c->quota.queues_dirty = !queue_objects_sync(c);
 	if (!c->quota.status_dirty || c->quota.status_due > c->now || !c->quota.tree ||

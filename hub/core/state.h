@@ -230,9 +230,11 @@ struct queue_object { /* one Queue per tree node */
 struct quota {
 	struct elastic_tree *tree; /* NULL: no tree */
 	struct elastic_queues *queues;
-	char *name; /* of the ElasticQuotaTree object */
+	char *name;    /* of the ElasticQuotaTree object */
+	char *created; /* of the last one that a user created, looked at or not; or NULL */
 	uint8_t uid[STORE_UID_LEN];
 	char *spec_text;   /* of the tree in force: status writes change nothing here */
+	bool edited;	   /* the batch under way writes a tree: it admits nobody */
 	bool queues_dirty; /* Queue objects lag behind the tree */
 	bool status_dirty;
 	usec status_due;

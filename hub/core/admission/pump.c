@@ -240,6 +240,9 @@ static bool run_queues(struct core *c)
 
 	if (!c->quota.queues)
 		return false;
+	/* The tree of the queues is not the one that this commit, or the last one, wrote. */
+	if (c->quota.edited || c->observed.len)
+		return true;
 	elastic_queue_rewind(c->quota.queues);
 	while ((u = elastic_queue_next(c->quota.queues))) {
 		struct job *j = elastic_unit_owner(u);

@@ -4,22 +4,6 @@
  */
 #include "world.h"
 
-static int open_world(void **state)
-{
-	struct world *w = xcalloc(1, sizeof(*w));
-	world_open(w);
-	w->after_turn = world_check;
-	*state = w;
-	return 0;
-}
-
-static int close_world(void **state)
-{
-	world_close(*state);
-	free(*state);
-	return 0;
-}
-
 static void a_job_runs_to_its_end(void **state)
 {
 	struct world *w = *state;
@@ -39,7 +23,7 @@ static void a_job_runs_to_its_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(a_job_runs_to_its_end, open_world, close_world),
+	    cmocka_unit_test_setup_teardown(a_job_runs_to_its_end, world_setup, world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

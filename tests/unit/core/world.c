@@ -101,6 +101,7 @@ static void stop(struct world *w)
 void world_close(struct world *w)
 {
 	stop(w);
+	world_replay_done(w);
 	vec_done(&w->orders);
 	store_close(w->truth);
 	store_close(w->mirror);

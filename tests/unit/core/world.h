@@ -23,6 +23,20 @@
 
 #define WORLD_MEMBERS 4
 
+/* The usage of a tree with one level of leaves, of one namespace each, as the watch log tells. */
+struct world_leaf {
+	char ns[64];
+	int64_t max;
+};
+struct world_replay {
+	uint64_t revision, rows;
+	bool has_tree;
+	int64_t max_root;
+	struct world_leaf leaves[8];
+	size_t n_leaves;
+	struct map units;
+};
+
 struct world {
 	struct store *truth, *mirror; /* truth can be made to fail */
 	struct core *core;
@@ -40,6 +54,7 @@ struct world {
 	size_t waiting; /* commands without an answer */
 	uint64_t answered, refused;
 	uint64_t next_uid, turns;
+	struct world_replay replay;
 	void (*after_turn)(struct world *w); /* NULL, or called after every turn */
 };
 
@@ -77,6 +92,24 @@ enum err_kind world_job(struct world *w, const char *ns, const char *name, int p
 			const char *more);
 /* The text of such a job; caller frees. */
 char *world_job_text(const char *ns, const char *name, int pods, int cpus, const char *more);
+
+/* ---- what most stories begin with ---- */
+
+/* Two open/close functions for cmocka: a world of its own, looked at after every turn. */
+int world_setup(void **state);
+int world_teardown(void **state);
+/* Namespace `ns`. */
+void world_space(struct world *w, const char *ns);
+/* PropagationPolicy `p` in `ns`: Jobs, Gang; `more` is put into its spec (",'suspension':{...}").
+ */
+void world_policy(struct world *w, const char *ns, const char *more);
+/* Namespaces team-a and team-b, each a leaf of ElasticQuotaTree `tree` (a: min 4, max `max_a` cpus;
+ * b: min 4, max 12; root `max_root`), with policies that queue their jobs. */
+void world_teams(struct world *w, int max_root, int max_a);
+/* Its manifest; caller frees. `name` of the tree. */
+char *world_tree_text(const char *name, int max_root, int max_a);
+/* The merge patch that gives the tree `tree` these numbers. */
+enum err_kind world_edit_tree(struct world *w, int max_root, int max_a);
 
 /* ---- members ---- */
 
@@ -120,5 +153,9 @@ char *world_memory(struct world *w);
 char *world_job_line(struct world *w, const struct job *j);
 /* What must hold at any time; fails the test otherwise. */
 void world_check(struct world *w);
+/* Reads what was committed since the last call, row by row: none may raise the usage of a node to
+ * above its max. world_check() calls it. */
+void world_replay(struct world *w);
+void world_replay_done(struct world *w);
 
 #endif

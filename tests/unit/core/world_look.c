@@ -315,6 +315,7 @@ static void check_holds(const struct world *w)
 
 void world_check(struct world *w)
 {
+	world_replay(w);
 	check_single(w);
 	for (size_t i = 0; i < w->n_members; i++)
 		check_capacity(w->members[i]);
