@@ -78,20 +78,13 @@ static void training_name(const struct sim_job *j, const struct plan_create *slo
 		snprintf(out, size, "%s-%s-%d", j->name, type, slot->index);
 }
 
-static bool is_master(const struct sim_job *j, const struct plan_create *slot)
-{
-	const char *type = j->sets.items[slot->set].name;
-	return strcmp(type, "Master") == 0 || strcmp(type, "Chief") == 0 ||
-	       strcmp(type, "Launcher") == 0;
-}
-
 static void training_birth(const struct sim_job *j, const struct plan_create *slot,
 			   struct birth_text *t)
 {
 	training_name(j, slot, t->name, sizeof(t->name));
 	training_selector(j, slot, t->labels, sizeof(t->labels) - 60);
 	size_t n = strlen(t->labels);
-	if (is_master(j, slot))
+	if (training_is_master(&j->spec.training, (size_t)slot->set, slot->index))
 		snprintf(t->labels + n, sizeof(t->labels) - n,
 			 ",\"training.kubeflow.org/job-role\":\"master\"");
 }
@@ -187,14 +180,27 @@ static int put_pod(struct cluster *c, const struct sim_job *j, const struct plan
 	return registry_put(c->batch, c->pod_kind, ns, name, &d);
 }
 
+/* The port that a replica's service says when its pods do not (the operator's defaults). */
+static const struct {
+	const char *name;
+	int port;
+} service_ports[] = {
+    [TRAINING_PYTORCH] = {"pytorchjob-port", 23456},
+    [TRAINING_TENSORFLOW] = {"tfjob-port", 2222},
+};
+
 static int put_service(struct cluster *c, struct sim_job *j, const struct plan_create *slot,
 		       const char *name)
 {
-	char selector[600];
+	enum training_kind kind = j->spec.training.kind;
+	char selector[600], ports[64];
+	if (kind == TRAINING_MPI)
+		return 0; /* its launcher reaches workers through exec */
 	training_selector(j, slot, selector, sizeof(selector));
+	snprintf(ports, sizeof(ports), "[{\"name\":\"%s\",\"port\":%d}]", service_ports[kind].name,
+		 service_ports[kind].port);
 	j->has_services = true;
-	return cluster_services_create(c, j, name, selector,
-				       "[{\"name\":\"job-port\",\"port\":23456}]");
+	return cluster_services_create(c, j, name, selector, ports);
 }
 
 int job_pods_create(struct cluster *c, struct sim_job *j, const struct plan_create *slot)

@@ -95,36 +95,52 @@ static void restart(struct step *s, bool counted)
 	s->changed = true;
 }
 
-static void on_failure(struct step *s, const struct job_set_child *first)
+static void fail(struct step *s, const char *reason, const char *words,
+		 const struct job_set_child *first)
 {
 	char text[184];
+	snprintf(text, sizeof(text), "%s (first failed job: %s)", words, first->name);
+	finish(s, false, reason, text);
+}
+
+/* The earliest failure that a rule speaks of, or any when rule is NULL. */
+static const struct job_set_child *first_failure(const struct step *s,
+						 const struct job_set_rule *rule)
+{
+	const struct job_set_child *first = NULL;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct job_set_child *c = &s->children[i];
+		if (c->failed && is_current(s, c) && (!rule || matches(rule, c)) &&
+		    (!first || c->failed_at < first->failed_at))
+			first = c;
+	}
+	return first;
+}
+
+/* The first rule that speaks of a failure decides; without one the JobSet starts again. */
+static void on_failure(struct step *s, const struct job_set_child *first)
+{
+	enum job_set_action action = ACTION_RESTART;
 	if (!s->spec->has_failure_policy) {
-		snprintf(text, sizeof(text),
-			 "jobset failed due to one or more job failures (first failed job: %s)",
-			 first->name);
-		finish(s, false, "FailedJobs", text);
+		fail(s, "FailedJobs", "jobset failed due to one or more job failures", first);
 		return;
 	}
-	enum job_set_action action = ACTION_RESTART;
 	for (size_t r = 0; r < s->spec->n_rules; r++) {
-		/* The earliest failure that this rule speaks of decides whether it applies. */
-		bool hit = false;
-		for (size_t i = 0; i < s->n && !hit; i++)
-			hit = s->children[i].failed && is_current(s, &s->children[i]) &&
-			      matches(&s->spec->rules[r], &s->children[i]);
-		if (hit) {
-			action = s->spec->rules[r].action;
-			break;
-		}
+		const struct job_set_child *hit = first_failure(s, &s->spec->rules[r]);
+		if (!hit)
+			continue;
+		first = hit;
+		action = s->spec->rules[r].action;
+		break;
 	}
 	if (action == ACTION_FAIL)
-		finish(s, false, "FailJobSetFailurePolicyAction",
-		       "jobset failed due to FailJobSet failure policy action");
+		fail(s, "FailJobSetFailurePolicyAction",
+		     "applying FailJobSet failure policy action", first);
 	else if (action == ACTION_RESTART_FREE)
 		restart(s, false);
 	else if (s->state->restarts_counted >= s->spec->max_restarts)
-		finish(s, false, "ReachedMaxRestarts",
-		       "jobset failed due to reaching max number of restarts");
+		fail(s, "ReachedMaxRestarts",
+		     "jobset failed due to reaching max number of restarts", first);
 	else
 		restart(s, true);
 }
@@ -139,17 +155,6 @@ static bool succeeded(const struct step *s, const struct job_set_counts counts[]
 		all &= counts[j].succeeded >= s->spec->jobs[j].replicas;
 	}
 	return s->spec->any_success ? any : all;
-}
-
-static const struct job_set_child *first_failure(const struct step *s)
-{
-	const struct job_set_child *first = NULL;
-	for (size_t i = 0; i < s->n; i++) {
-		const struct job_set_child *c = &s->children[i];
-		if (c->failed && is_current(s, c) && (!first || c->failed_at < first->failed_at))
-			first = c;
-	}
-	return first;
 }
 
 static bool all_started(const struct step *s, size_t j, const struct job_set_counts counts[])
@@ -231,7 +236,7 @@ bool job_set_decide(const struct job_set_spec *spec, const struct job_set_child 
 	for (size_t i = 0; i < n_children; i++)
 		if (children[i].attempt < state->restarts && !children[i].deleting)
 			vec_push(&plan->deletes, i);
-	const struct job_set_child *failed = first_failure(&s);
+	const struct job_set_child *failed = first_failure(&s, NULL);
 	if (failed) {
 		on_failure(&s, failed);
 		return s.changed;

@@ -100,11 +100,17 @@ static void sync_training(struct sync *s)
 {
 	struct sim_job *j = s->j;
 	bool services;
-	if (training_decide(&j->spec.training, j->name, s->views.items, s->views.len, s->c->now,
-			    &j->state.training, &s->plan, &services))
+	const struct training_view v = {
+	    .spec = &j->spec.training,
+	    .ns = j->ns,
+	    .name = j->name,
+	    .pods = s->views.items,
+	    .n_pods = s->views.len,
+	    .now = s->c->now,
+	};
+	if (training_decide(&v, &j->state.training, &s->plan, &services))
 		(void)!put_status(s);
-	bool over = training_finished(&j->state.training);
-	if (j->has_services && !services && (!over || j->spec.training.clean != CLEAN_NONE))
+	if (j->has_services && !services)
 		drop_services(s);
 	carry_out(s);
 }

@@ -18,7 +18,7 @@ bool training_finished(const struct training_state *s)
 
 struct step {
 	const struct training_spec *spec;
-	const char *name;
+	const char *ns, *name;
 	const struct pod_view *pods;
 	size_t n_pods;
 	usec now;
@@ -26,13 +26,30 @@ struct step {
 	struct plan *plan;
 };
 
-static void set(struct step *s, const char *type, bool status, const char *verb, const char *words)
+static void set(struct step *s, const char *type, bool status, const char *verb,
+		const char *message)
 {
-	const char *kind = training_kind_name(s->spec->kind);
-	char reason[56], message[184];
-	snprintf(reason, sizeof(reason), "%s%s", kind, verb);
-	snprintf(message, sizeof(message), "%s %s %s", kind, s->name, words);
+	char reason[56];
+	snprintf(reason, sizeof(reason), "%s%s", training_kind_name(s->spec->kind), verb);
 	conditions_set_last(&s->state->conditions, type, status, reason, message, s->now);
+}
+
+/* "PyTorchJob NAME WORDS" */
+static void tell(struct step *s, const char *type, bool status, const char *verb, const char *words)
+{
+	char message[184];
+	snprintf(message, sizeof(message), "%s %s %s", training_kind_name(s->spec->kind), s->name,
+		 words);
+	set(s, type, status, verb, message);
+}
+
+/* As tell(), with the namespace before the name. */
+static void tell_in_namespace(struct step *s, const char *type, const char *verb, const char *words)
+{
+	char message[184];
+	snprintf(message, sizeof(message), "%s %s/%s %s", training_kind_name(s->spec->kind), s->ns,
+		 s->name, words);
+	set(s, type, true, verb, message);
 }
 
 static void delete_pods(struct step *s, bool finished_too)
@@ -49,8 +66,16 @@ static void end(struct step *s)
 {
 	if (!s->state->completed)
 		s->state->completed = s->now;
-	for (size_t t = 0; t < s->spec->n_types; t++)
-		s->state->replicas[t].active = 0;
+}
+
+/* What still runs when the job has succeeded counts as succeeded. Of a failed job the counts stay
+ * as they were: the operator looks no more. */
+static void fold_active(struct training_state *st, size_t n_types)
+{
+	for (size_t t = 0; t < n_types; t++) {
+		st->replicas[t].succeeded += st->replicas[t].active;
+		st->replicas[t].active = 0;
+	}
 }
 
 static void clean_up(struct step *s)
@@ -65,16 +90,19 @@ static void suspend(struct step *s)
 	for (size_t t = 0; t < s->spec->n_types; t++)
 		s->state->replicas[t].active = 0;
 	if (conditions_true(&s->state->conditions, "Running"))
-		set(s, "Running", false, "Suspended", "is suspended.");
-	set(s, "Suspended", true, "Suspended", "is suspended.");
+		tell(s, "Running", false, "Suspended", "is suspended.");
+	tell(s, "Suspended", true, "Suspended", "is suspended.");
 	s->state->started = 0;
 }
 
-static bool may_restart(const struct training_replica *r, const struct pod_view *p)
+/* Whether a failed pod is made anew. In an MPIJob only ExitCode does that: the other policies
+ * restart its containers in place, and a pod that failed all the same is lost. */
+static bool may_restart(const struct step *s, const struct training_replica *r,
+			const struct pod_view *p)
 {
 	if (r->restart == RESTART_EXIT_CODE)
 		return p->exit_code >= 128; /* 1..127 are permanent */
-	return r->restart != RESTART_NEVER;
+	return r->restart != RESTART_NEVER && s->spec->kind != TRAINING_MPI;
 }
 
 /* Counts one type's pods, deletes those that are to be tried again, and creates missing ones. */
@@ -92,7 +120,7 @@ static void reconcile_type(struct step *s, size_t t)
 		active += p->phase == POD_RUNNING && !p->deleting;
 		succeeded += p->phase == POD_SUCCEEDED;
 		failed += p->phase == POD_FAILED;
-		if (p->phase == POD_FAILED && !p->deleting && may_restart(r, p))
+		if (p->phase == POD_FAILED && !p->deleting && may_restart(s, r, p))
 			vec_push(&s->plan->deletes, i);
 	}
 	for (size_t i = 0; i < wanted; i++)
@@ -116,7 +144,7 @@ static void delete_surplus(struct step *s)
 	}
 }
 
-static bool has_type(const struct training_spec *spec, const char *type)
+bool training_has_type(const struct training_spec *spec, const char *type)
 {
 	for (size_t t = 0; t < spec->n_types; t++)
 		if (strcmp(spec->types[t].type, type) == 0)
@@ -129,9 +157,9 @@ static const char *leader(const struct training_spec *spec)
 {
 	if (spec->kind == TRAINING_MPI)
 		return "Launcher";
-	if (spec->kind == TRAINING_TENSORFLOW && has_type(spec, "Chief"))
+	if (spec->kind == TRAINING_TENSORFLOW && training_has_type(spec, "Chief"))
 		return "Chief";
-	return has_type(spec, "Master") ? "Master" : "Worker";
+	return training_has_type(spec, "Master") ? "Master" : "Worker";
 }
 
 static bool worker_zero_done(const struct step *s, size_t t)
@@ -155,94 +183,156 @@ static bool leader_succeeded(const struct step *s, size_t t)
 	return spec->elastic && succeeded > 0;
 }
 
-static void report_type(struct step *s, size_t t)
+bool training_is_master(const struct training_spec *spec, size_t type, int32_t index)
 {
-	const struct training_replica *r = &s->spec->types[t];
-	int32_t active = s->state->replicas[t].active, failed = s->state->replicas[t].failed;
-	char words[96];
-	if (strcmp(r->type, leader(s->spec)) == 0) {
-		if (leader_succeeded(s, t)) {
-			set(s, "Succeeded", true, "Succeeded", "is successfully completed.");
-			end(s);
-			return;
-		}
-		if (active > 0)
-			set(s, "Running", true, "Running", "is running.");
-	}
-	if (!failed || r->replicas <= s->state->replicas[t].succeeded + active)
-		return;
-	bool permanent = r->restart == RESTART_NEVER;
-	for (size_t i = 0; i < s->n_pods && !permanent; i++)
-		permanent = s->pods[i].set == (int32_t)t && s->pods[i].phase == POD_FAILED &&
-			    !may_restart(r, &s->pods[i]);
-	snprintf(words, sizeof(words), "is %s because %d %s replica(s) failed.",
-		 permanent ? "failed" : "restarting", failed, r->type);
-	set(s, permanent ? "Failed" : "Restarting", true, permanent ? "Failed" : "Restarting",
-	    words);
-	if (permanent)
-		end(s);
+	const char *lead = leader(spec);
+	/* A TFJob may have both a chief and a master. */
+	if (spec->kind == TRAINING_TENSORFLOW && strcmp(lead, "Chief") == 0 &&
+	    strcmp(spec->types[type].type, "Master") == 0)
+		return true;
+	return strcmp(spec->types[type].type, lead) == 0 &&
+	       (strcmp(lead, "Worker") != 0 || index == 0);
 }
 
+/* The operator's controllers do not word these alike: the namespace stands in what is said of
+ * TFJobs, and of PyTorchJobs whose workers decide. */
+static void report_leader(struct step *s, size_t t)
+{
+	bool workers = strcmp(s->spec->types[t].type, "Worker") == 0;
+	bool in_namespace = workers || s->spec->kind == TRAINING_TENSORFLOW;
+	if (leader_succeeded(s, t)) {
+		if (in_namespace)
+			tell_in_namespace(s, "Succeeded", "Succeeded", "successfully completed.");
+		else
+			tell(s, "Succeeded", true, "Succeeded", "is successfully completed.");
+		end(s);
+		fold_active(s->state, s->spec->n_types);
+	} else if (s->state->replicas[t].active > 0) {
+		if (in_namespace)
+			tell_in_namespace(s, "Running", "Running", "is running.");
+		else
+			tell(s, "Running", true, "Running", "is running.");
+	}
+}
+
+static void report_failure(struct step *s, size_t t)
+{
+	const struct training_replica *r = &s->spec->types[t];
+	int32_t failed = s->state->replicas[t].failed;
+	bool permanent = false, tf = s->spec->kind == TRAINING_TENSORFLOW;
+	char words[96];
+	for (size_t i = 0; i < s->n_pods && !permanent; i++)
+		permanent = s->pods[i].set == (int32_t)t && s->pods[i].phase == POD_FAILED &&
+			    !may_restart(s, r, &s->pods[i]);
+	snprintf(words, sizeof(words), "%s because %d %s replica(s) failed.",
+		 !permanent ? "is restarting"
+		 : tf	    ? "has failed"
+			    : "is failed",
+		 failed, r->type);
+	if (!permanent) {
+		tell(s, "Restarting", true, "Restarting", words);
+		return;
+	}
+	if (tf)
+		tell_in_namespace(s, "Failed", "Failed", words);
+	else
+		tell(s, "Failed", true, "Failed", words);
+	end(s);
+}
+
+static void report_type(struct step *s, size_t t)
+{
+	if (strcmp(s->spec->types[t].type, leader(s->spec)) == 0)
+		report_leader(s, t);
+	if (!training_finished(s->state) && s->state->replicas[t].failed > 0)
+		report_failure(s, t);
+}
+
+/* Restarts in place, and pods that failed since the last look. Of the latter the operator knows
+ * no number: its count of retries is always 0, so they pass a limit of 0 only. */
 static bool past_backoff_limit(const struct step *s)
 {
-	int64_t restarts = 0;
+	int64_t restarts = 0, failed = 0, known = 0, active = 0, wanted = 0;
 	if (s->spec->backoff_limit < 0)
 		return false;
-	for (size_t i = 0; i < s->n_pods; i++)
-		restarts += s->pods[i].restarts;
-	return s->spec->backoff_limit ? restarts >= s->spec->backoff_limit : restarts > 0;
+	for (size_t i = 0; i < s->n_pods; i++) {
+		const struct pod_view *p = &s->pods[i];
+		restarts += p->phase == POD_RUNNING ? p->restarts : 0;
+		failed += p->phase == POD_FAILED;
+		active += p->phase != POD_FAILED && p->phase != POD_SUCCEEDED && !p->deleting;
+	}
+	for (size_t t = 0; t < s->spec->n_types; t++) {
+		known += s->state->replicas[t].failed;
+		wanted += s->spec->types[t].replicas;
+	}
+	if (s->spec->backoff_limit)
+		return restarts >= s->spec->backoff_limit;
+	return restarts > 0 || (failed > known && active != wanted);
 }
 
 static bool past_limits(struct step *s)
 {
 	usec deadline = 0;
+	const char *words = NULL;
+	char message[184];
 	if (s->spec->active_deadline >= 0 && s->state->started)
 		deadline = s->state->started + s->spec->active_deadline * USEC_PER_SEC;
 	if (past_backoff_limit(s))
-		set(s, "Failed", true, "Failed",
-		    "has failed because it has reached the specified backoff limit");
+		words = "it has reached the specified backoff limit";
 	else if (deadline && s->now >= deadline)
-		set(s, "Failed", true, "Failed",
-		    "has failed because it was active longer than specified deadline");
+		words = "it was active longer than specified deadline";
 	else if (deadline)
 		plan_again(s->plan, deadline);
-	return training_finished(s->state);
+	if (!words)
+		return false;
+	snprintf(message, sizeof(message), "Job %s has failed because %s", s->name, words);
+	set(s, "Failed", true, "Failed", message);
+	end(s);
+	return true;
 }
 
-bool training_decide(const struct training_spec *spec, const char *name,
-		     const struct pod_view *pods, size_t n_pods, usec now,
-		     struct training_state *state, struct plan *plan, bool *ret_services)
+/* One look at a job that is neither over nor suspended. */
+static void run(struct step *s, bool *ret_services)
+{
+	const struct training_spec *spec = s->spec;
+	struct training_state *st = s->state;
+	if (conditions_true(&st->conditions, "Suspended"))
+		tell(s, "Suspended", false, "Resumed", "is resumed.");
+	if (!st->started)
+		st->started = s->now;
+	if (past_limits(s)) {
+		delete_pods(s, true); /* cleanPodPolicy is about jobs that ended before */
+		return;
+	}
+	*ret_services = true;
+	for (size_t t = 0; t < spec->n_types; t++)
+		reconcile_type(s, t);
+	delete_surplus(s);
+	for (size_t t = 0; t < spec->n_types && !training_finished(st); t++)
+		report_type(s, t);
+	if (training_finished(st)) {
+		vec_clear(&s->plan->creates);
+		vec_clear(&s->plan->deletes);
+		clean_up(s);
+	}
+}
+
+bool training_decide(const struct training_view *v, struct training_state *state, struct plan *plan,
+		     bool *ret_services)
 {
 	struct training_state old = *state;
-	struct step s = {spec, name, pods, n_pods, now, state, plan};
+	struct step s = {v->spec, v->ns, v->name, v->pods, v->n_pods, v->now, state, plan};
 	*ret_services = false;
 	if (!conditions_get(&state->conditions, "Created"))
-		set(&s, "Created", true, "Created", "is created.");
+		tell(&s, "Created", true, "Created", "is created.");
 	if (training_finished(state)) {
 		clean_up(&s);
-	} else if (spec->suspend) {
+		/* Services go with the pods that they stand for. */
+		*ret_services = v->spec->clean == CLEAN_NONE && v->n_pods > 0;
+	} else if (v->spec->suspend) {
 		suspend(&s);
 	} else {
-		*ret_services = true;
-		if (conditions_true(&state->conditions, "Suspended"))
-			set(&s, "Suspended", false, "Resumed", "is resumed.");
-		if (!state->started)
-			state->started = now;
-		if (past_limits(&s)) {
-			end(&s);
-			delete_pods(&s, false);
-		} else {
-			for (size_t t = 0; t < spec->n_types; t++)
-				reconcile_type(&s, t);
-			delete_surplus(&s);
-			for (size_t t = 0; t < spec->n_types && !training_finished(state); t++)
-				report_type(&s, t);
-			if (training_finished(state)) {
-				vec_clear(&plan->creates);
-				vec_clear(&plan->deletes);
-				clean_up(&s);
-			}
-		}
+		run(&s, ret_services);
 	}
 	return memcmp(old.replicas, state->replicas, sizeof(old.replicas)) != 0 ||
 	       old.started != state->started || old.completed != state->completed ||

@@ -42,14 +42,25 @@ struct training_state {
 	usec started, completed; /* 0: unset */
 };
 
-/* "PyTorchJob", "pytorchjob-controller" */
-const char *training_kind_name(enum training_kind k);
+const char *training_kind_name(enum training_kind k); /* "PyTorchJob" */
 
-/* `name` stands in messages. state is the last one and becomes the next. True when it changed.
- * *ret_services: whether the services of all replicas should exist now. */
-bool training_decide(const struct training_spec *spec, const char *name,
-		     const struct pod_view *pods, size_t n_pods, usec now,
-		     struct training_state *state, struct plan *plan, bool *ret_services);
+/* What a decision is about, beside the state that it changes. */
+struct training_view {
+	const struct training_spec *spec;
+	const char *ns, *name; /* they stand in messages */
+	const struct pod_view *pods;
+	size_t n_pods;
+	usec now;
+};
+
+/* state is the last one and becomes the next. True when it changed. *ret_services: whether the
+ * services of the replicas should exist now. */
+bool training_decide(const struct training_view *v, struct training_state *state, struct plan *plan,
+		     bool *ret_services);
 bool training_finished(const struct training_state *s);
+bool training_has_type(const struct training_spec *spec, const char *type);
+/* Whether a replica is the one that peers look for (label job-role=master): the master's, the
+ * chief's, the launcher's, or worker 0 where the job has none of them. */
+bool training_is_master(const struct training_spec *spec, size_t type, int32_t index);
 
 #endif

@@ -13,7 +13,7 @@ static const struct {
      TRAINING_TENSORFLOW,
      "tfReplicaSpecs",
      "Never",
-     {"PS", "Master", "Chief", "Worker", "Evaluator"}},
+     {"Chief", "Evaluator", "Master", "PS", "Worker"}},
     {TYPE_MPI_JOB, TRAINING_MPI, "mpiReplicaSpecs", "Never", {"Launcher", "Worker"}},
 };
 

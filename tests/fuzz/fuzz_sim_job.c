@@ -47,8 +47,13 @@ static void decide(struct sim_job *j, usec now)
 	if (j->type == SIM_BATCH)
 		batch_job_decide(&j->spec.batch, pods, 8, now, &j->state.batch, &plan);
 	else if (j->type == SIM_TRAINING)
-		training_decide(&j->spec.training, j->name, pods, 8, now, &j->state.training, &plan,
-				&services);
+		training_decide(&(struct training_view){.spec = &j->spec.training,
+							.ns = "default",
+							.name = j->name,
+							.pods = pods,
+							.n_pods = 8,
+							.now = now},
+				&j->state.training, &plan, &services);
 	else if (j->type == SIM_RAY)
 		ray_job_decide(&j->spec.ray, pods, 8, now, &j->state.ray, &plan);
 	else

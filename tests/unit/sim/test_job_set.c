@@ -139,6 +139,9 @@ static void a_failure_policy_restarts_everything(void **state)
 	decide();
 	assert_true(is("Failed"));
 	assert_string_equal(w.state.conditions.items[0].reason, "ReachedMaxRestarts");
+	assert_string_equal(w.state.conditions.items[0].message,
+			    "jobset failed due to reaching max number of restarts (first failed "
+			    "job: js-workers-0)");
 }
 
 static void rules_are_asked_in_order(void **state)
@@ -158,10 +161,17 @@ static void rules_are_asked_in_order(void **state)
 	w.n = 0;
 	decide();
 	obey();
-	w.kids[2].failed = true;
+	w.kids[1].failed = w.kids[2].failed = true;
+	w.kids[1].failed_at = T0;
+	w.kids[2].failed_at = T0 + S;
+	w.kids[2].name = "js-workers-1";
 	snprintf(w.kids[2].reason, sizeof(w.kids[2].reason), "DeadlineExceeded");
 	decide();
 	assert_string_equal(w.state.conditions.items[0].reason, "FailJobSetFailurePolicyAction");
+	/* the job that the rule speaks of, not the one that failed first of all */
+	assert_string_equal(w.state.conditions.items[0].message,
+			    "applying FailJobSet failure policy action (first failed job: "
+			    "js-workers-1)");
 }
 
 static void suspend_and_resume_reach_the_jobs(void **state)

@@ -37,8 +37,13 @@ static void decide(void)
 {
 	plan_done(&w.plan);
 	w.plan = (struct plan){0};
-	w.changed =
-	    training_decide(&w.spec, "train", w.pods, w.n, w.now, &w.state, &w.plan, &w.services);
+	w.changed = training_decide(&(struct training_view){.spec = &w.spec,
+							    .ns = "team",
+							    .name = "train",
+							    .pods = w.pods,
+							    .n_pods = w.n,
+							    .now = w.now},
+				    &w.state, &w.plan, &w.services);
 	w.now += S;
 }
 
@@ -192,8 +197,72 @@ static void the_backoff_limit_counts_restarts_in_place(void **state)
 	assert_false(training_finished(&w.state));
 	w.pods[1].restarts = 1;
 	decide();
+	assert_string_equal(conditions_get(&w.state.conditions, "Failed")->message,
+			    "Job train has failed because it has reached the specified backoff "
+			    "limit");
+	assert_int_equal(w.plan.deletes.len, 3); /* whatever cleanPodPolicy says */
+	assert_false(w.services);
+}
+
+static void a_backoff_limit_of_0_forgives_no_failed_pod(void **state)
+{
+	w.spec.backoff_limit = 0;
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_RUNNING);
+	decide();
+	assert_false(training_finished(&w.state));
+	pod(1, 1, POD_FAILED);
+	decide();
 	assert_true(conditions_true(&w.state.conditions, "Failed"));
 	assert_int_equal(w.plan.deletes.len, 3);
+}
+
+static void success_counts_what_still_runs_as_succeeded(void **state)
+{
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_RUNNING);
+	decide();
+	pod(0, 0, POD_SUCCEEDED);
+	decide();
+	assert_int_equal(w.state.replicas[1].active, 0);
+	assert_int_equal(w.state.replicas[1].succeeded, 2);
+	decide();
+	assert_false(w.changed);
+	assert_true(w.services); /* cleanPodPolicy None leaves pods and services */
+}
+
+static void failure_leaves_the_counts_as_they_were(void **state)
+{
+	w.spec.types[1].restart = RESTART_NEVER;
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_FAILED);
+	decide();
+	assert_true(conditions_true(&w.state.conditions, "Failed"));
+	assert_int_equal(w.state.replicas[0].active, 1);
+	assert_int_equal(w.state.replicas[1].active, 1);
+	assert_int_equal(w.state.replicas[1].failed, 1);
+}
+
+static void the_master_role_is_worker_zeros_without_a_master(void **state)
+{
+	assert_true(training_is_master(&w.spec, 0, 0));
+	assert_false(training_is_master(&w.spec, 1, 0));
+	w.spec.types[0] = w.spec.types[1];
+	w.spec.n_types = 1;
+	assert_true(training_is_master(&w.spec, 0, 0));
+	assert_false(training_is_master(&w.spec, 0, 1));
+	w.spec.kind = TRAINING_TENSORFLOW;
+	w.spec.types[0] = (struct training_replica){"Chief", 1, RESTART_NEVER};
+	w.spec.types[1] = (struct training_replica){"Master", 1, RESTART_NEVER};
+	w.spec.n_types = 2;
+	assert_true(training_is_master(&w.spec, 0, 0));
+	assert_true(training_is_master(&w.spec, 1, 0));
 }
 
 static void a_deadline_ends_the_job(void **state)
@@ -227,9 +296,13 @@ static void without_a_master_all_workers_decide(void **state)
 	pod(0, 1, POD_RUNNING);
 	decide();
 	assert_string_equal(conditions(), "Created Running");
+	assert_string_equal(w.state.conditions.items[1].message,
+			    "PyTorchJob team/train is running.");
 	pod(0, 1, POD_SUCCEEDED);
 	decide();
 	assert_true(conditions_true(&w.state.conditions, "Succeeded"));
+	assert_string_equal(conditions_get(&w.state.conditions, "Succeeded")->message,
+			    "PyTorchJob team/train successfully completed.");
 }
 
 static void a_tf_job_ends_with_worker_zero(void **state)
@@ -242,6 +315,7 @@ static void a_tf_job_ends_with_worker_zero(void **state)
 	pod(1, 1, POD_RUNNING);
 	decide();
 	assert_string_equal(w.state.conditions.items[1].reason, "TFJobRunning");
+	assert_string_equal(w.state.conditions.items[1].message, "TFJob team/train is running.");
 	pod(1, 0, POD_SUCCEEDED);
 	decide();
 	assert_true(conditions_true(&w.state.conditions, "Succeeded"));
@@ -265,6 +339,37 @@ static void an_mpi_job_follows_its_launcher(void **state)
 	assert_true(conditions_true(&w.state.conditions, "Succeeded"));
 }
 
+static void a_failed_pod_of_a_tf_job_that_never_restarts_ends_it(void **state)
+{
+	w.spec.kind = TRAINING_TENSORFLOW;
+	w.spec.types[0] = (struct training_replica){"PS", 1, RESTART_NEVER};
+	decide();
+	pod(0, 0, POD_FAILED);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_RUNNING);
+	decide();
+	assert_string_equal(conditions_get(&w.state.conditions, "Failed")->message,
+			    "TFJob team/train has failed because 1 PS replica(s) failed.");
+}
+
+static void a_failed_worker_ends_an_mpi_job_unless_its_exit_code_may_be_tried_again(void **state)
+{
+	w.spec.kind = TRAINING_MPI;
+	w.spec.types[0] = (struct training_replica){"Launcher", 1, RESTART_NEVER};
+	w.spec.types[1].restart = RESTART_EXIT_CODE;
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_FAILED);
+	w.pods[2].exit_code = 137;
+	decide();
+	assert_true(conditions_true(&w.state.conditions, "Restarting"));
+	w.spec.types[1].restart = RESTART_ON_FAILURE;
+	decide();
+	assert_string_equal(conditions_get(&w.state.conditions, "Failed")->message,
+			    "MPIJob train is failed because 1 Worker replica(s) failed.");
+}
+
 static void nothing_follows_failed(void **state)
 {
 	never_restart_fails_the_job(state);
@@ -283,6 +388,12 @@ int main(void)
 	    T(never_restart_fails_the_job),
 	    T(exit_codes_below_128_are_permanent),
 	    T(the_backoff_limit_counts_restarts_in_place),
+	    T(a_backoff_limit_of_0_forgives_no_failed_pod),
+	    T(success_counts_what_still_runs_as_succeeded),
+	    T(failure_leaves_the_counts_as_they_were),
+	    T(the_master_role_is_worker_zeros_without_a_master),
+	    T(a_failed_pod_of_a_tf_job_that_never_restarts_ends_it),
+	    T(a_failed_worker_ends_an_mpi_job_unless_its_exit_code_may_be_tried_again),
 	    T(a_deadline_ends_the_job),
 	    T(clean_all_takes_every_pod),
 	    T(without_a_master_all_workers_decide),
