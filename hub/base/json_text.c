@@ -8,6 +8,9 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum json_type json_text_type(struct span v)
 {
@@ -72,29 +75,111 @@ static const char *past_space(const char *p, const char *end)
 	return p;
 }
 
-static const char *past_value(const char *p, const char *end)
+#ifdef __SSE2__
+#define BLOCK 64
+
+/* One bit per byte of a block. */
+struct block_bits {
+	uint64_t quotes, slashes, opens, closes;
+};
+
+static inline uint64_t spread(const __m128i v[4], char c)
 {
-	int depth = 0;
-	if (p < end && *p == '"')
-		return past_string(p, end);
-	if (p >= end || (*p != '{' && *p != '[')) {
-		while (p < end && *p != ',' && *p != '}' && *p != ']' && *p != ' ' && *p != '\n' &&
-		       *p != '\t' && *p != '\r')
-			p++;
-		return p;
+	const __m128i want = _mm_set1_epi8(c);
+	uint64_t bits = 0;
+	for (int i = 0; i < 4; i++)
+		bits |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[i], want))
+			<< (16 * i);
+	return bits;
+}
+
+static inline struct block_bits block_read(const char *p)
+{
+	const __m128i fold =
+	    _mm_set1_epi8(0x20); /* '[' and '{' differ in this bit, ']' and '}' too */
+	__m128i v[4], f[4];
+	for (int i = 0; i < 4; i++) {
+		v[i] = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
+		f[i] = _mm_or_si128(v[i], fold);
 	}
-	while (p < end) {
-		if (*p == '"') {
-			p = past_string(p, end);
-			continue;
+	return (struct block_bits){spread(v, '"'), spread(v, '\\'), spread(f, '{'), spread(f, '}')};
+}
+
+/* Each bit becomes the parity of those at and below it. */
+static inline uint64_t prefix_parity(uint64_t x)
+{
+	for (int shift = 1; shift < BLOCK; shift *= 2)
+		x ^= x << shift;
+	return x;
+}
+
+/* Reads a container by blocks, counting brackets outside of strings: past its end, or where the
+ * bytes must be read one by one for a while: before a backslash, a string that is longer than a
+ * block, the end of the text. That place is outside of strings; *depth counts on. */
+static const char *past_blocks(const char *p, const char *end, int *depth)
+{
+	while (end - p >= BLOCK) {
+		struct block_bits b = block_read(p);
+		uint64_t inside = prefix_parity(b.quotes), used = ~(uint64_t)0;
+		size_t n = BLOCK;
+		if (inside >> (BLOCK - 1)) { /* stop before the string that goes on */
+			n = (size_t)(BLOCK - 1 - __builtin_clzll(b.quotes));
+			if (n == 0)
+				break;
+			used >>= BLOCK - n;
 		}
-		if (*p == '{' || *p == '[')
-			depth++;
-		else if ((*p == '}' || *p == ']') && --depth == 0)
-			return p + 1;
-		p++;
+		if (b.slashes & used)
+			break;
+		used &= ~inside;
+		for (uint64_t left = (b.opens | b.closes) & used; left; left &= left - 1) {
+			*depth += b.opens & left & -left ? 1 : -1;
+			if (*depth == 0)
+				return p + __builtin_ctzll(left) + 1;
+		}
+		p += n;
+	}
+	return p;
+}
+#else
+static const char *past_blocks(const char *p, const char *end, int *depth)
+{
+	(void)end;
+	(void)depth;
+	return p;
+}
+#endif
+
+static const char *past_container(const char *p, const char *end)
+{
+	int depth = 1;
+
+	for (p++; p < end;) {
+		p = past_blocks(p, end, &depth);
+		for (const char *stop = p + 64; depth && p < end && p < stop;) {
+			if (*p == '"') {
+				p = past_string(p, end);
+				continue;
+			}
+			depth += *p == '{' || *p == '[';
+			depth -= *p == '}' || *p == ']';
+			p++;
+		}
+		if (!depth)
+			return p;
 	}
 	return end;
+}
+
+static const char *past_value(const char *p, const char *end)
+{
+	if (p < end && *p == '"')
+		return past_string(p, end);
+	if (p < end && (*p == '{' || *p == '['))
+		return past_container(p, end);
+	while (p < end && *p != ',' && *p != '}' && *p != ']' && *p != ' ' && *p != '\n' &&
+	       *p != '\t' && *p != '\r')
+		p++;
+	return p;
 }
 
 bool json_text_next(struct span container, size_t *pos, struct span *ret_key,

@@ -121,7 +121,68 @@ static void integers_are_read_exactly(void **state)
 	assert_int_equal(json_text_int64(SPAN("\"1\""), &v), -EINVAL);
 }
 
+static uint64_t next_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return *state >> 33;
+}
+
+/* A value that is hard to skip: brackets, quotes and backslashes in strings of all lengths. */
+static void add_hard_value(struct buf *b, uint64_t *random, int depth)
+{
+	static const char *const pieces[] = {"{", "}", "[", "]", "\\\"", "\\\\", ":", ",", "abc"};
+	uint64_t what = next_random(random) % (depth > 4 ? 2 : 5);
+	uint64_t n = next_random(random) % 6;
+
+	if (what == 0) {
+		buf_addf(b, " %llu", (unsigned long long)n);
+	} else if (what == 1) {
+		buf_add_char(b, '"');
+		n = next_random(random) % (n ? 12 : 200);
+		for (uint64_t i = 0; i < n; i++) {
+			uint64_t piece = next_random(random) % (4 * ARRAY_LEN(pieces));
+			buf_add_str(b, piece < ARRAY_LEN(pieces) ? pieces[piece] : "x");
+		}
+		buf_add_char(b, '"');
+	} else {
+		bool object = what > 2;
+		buf_add_char(b, object ? '{' : '[');
+		for (uint64_t i = 0; i < n; i++) {
+			buf_addf(b, object ? "%s\"k%llu\":" : "%s", i ? "," : "",
+				 (unsigned long long)i);
+			add_hard_value(b, random, depth + 1);
+		}
+		buf_add_char(b, object ? '}' : ']');
+	}
+}
+
+static void a_value_of_any_shape_ends_where_it_ends(void **state)
+{
+	uint64_t random = 1;
+	(void)state;
+	for (int i = 0; i < 5000; i++) {
+		struct buf b = BUF_MAX(1 << 20);
+		struct span first, second, none;
+		size_t pos = 0;
+		buf_add_char(&b, '[');
+		add_hard_value(&b, &random, 0);
+		size_t len = b.len - 1;
+		buf_add_str(&b, ",true]");
+		char *exact = xstrndup(b.ptr, b.len); /* so that a sanitizer sees a byte too many */
+		struct span text = span_make(exact, b.len);
+		assert_int_equal(json_check(text, NULL, NULL), 0);
+		assert_true(json_text_next(text, &pos, NULL, &first));
+		assert_true(first.ptr + first.len == exact + 1 + len);
+		assert_true(json_text_next(text, &pos, NULL, &second));
+		assert_true(span_is(second, "true"));
+		assert_false(json_text_next(text, &pos, NULL, &none));
+		free(exact);
+		buf_done(&b);
+	}
+}
+
 RUN(T(types_are_told_by_the_first_byte), T(members_are_found_by_their_whole_key),
     T(a_path_goes_down_through_objects), T(walking_an_array_gives_each_element),
     T(walking_an_object_gives_keys_as_written), T(strings_are_decoded),
-    T(a_string_without_escapes_needs_no_copy), T(integers_are_read_exactly))
+    T(a_string_without_escapes_needs_no_copy), T(integers_are_read_exactly),
+    T(a_value_of_any_shape_ends_where_it_ends))
