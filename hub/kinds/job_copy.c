@@ -11,14 +11,16 @@
 #include <errno.h>
 
 /* What a copy has of the hub's metadata; everything else belongs to the hub's object alone. */
-static struct cJSON *copy_metadata(const struct cJSON *job)
+static struct cJSON *copy_metadata(struct cJSON *job)
 {
 	static const char *const kept[] = {"name", "namespace", "labels", "annotations"};
-	const struct cJSON *from = json_get(job, "metadata");
-	struct cJSON *to = json_object();
+	struct cJSON *from = json_get(job, "metadata"), *to = json_object();
 
-	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
-		json_set(to, kept[i], json_dup(json_get(from, kept[i])));
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+		struct cJSON *value = json_take(from, kept[i]);
+		if (value)
+			json_add(to, kept[i], value);
+	}
 	return to;
 }
 
@@ -63,11 +65,11 @@ static int mark_templates(const struct job_shape *s, struct cJSON *copy,
 	return 0;
 }
 
-int job_copy_make(const struct kind *k, const struct cJSON *job, const struct job_copy_options *o,
+int job_copy_make(const struct kind *k, struct cJSON *job, const struct job_copy_options *o,
 		  struct buf *out, struct err *reterr)
 {
 	const struct job_shape *s = job_shape_of(k->type);
-	struct cJSON *spec = json_dup(json_get(job, "spec"));
+	struct cJSON *spec = json_take(job, "spec");
 	auto_json *copy = json_object();
 	char version[KIND_API_VERSION_MAX];
 

@@ -55,13 +55,14 @@ int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *r
 
 /* The copy that goes to a member: the job's JSON with status, managedFields and hub-only fields
  * dropped, suspend set, ttlSecondsAfterFinished stripped, the labels and annotations of
- * kube/pod_info.h put on the object and on every pod template. Appends JSON to out. */
+ * kube/pod_info.h put on the object and on every pod template. Appends JSON to out. It is made of
+ * the job's own parts: what is left of `job` is only good for json_free(). */
 struct job_copy_options {
 	const char *hub_uid, *job_uid;
 	uint64_t epoch;
 	bool suspend;
 };
-int job_copy_make(const struct kind *k, const struct cJSON *job, const struct job_copy_options *o,
+int job_copy_make(const struct kind *k, struct cJSON *job, const struct job_copy_options *o,
 		  struct buf *out, struct err *reterr) MUST_CHECK;
 /* Merge patch that sets the kind's suspend field; static text. */
 const char *job_suspend_patch(const struct kind *k, bool suspend);

@@ -34,7 +34,8 @@ static void use_digest(const struct kind *k, const struct cJSON *tree)
 	    job_digest_unpack(buf_span(&bytes), &mem, &d) < 0)
 		abort();
 	const struct job_copy_options o = {"hub", "job", 1, true};
-	(void)!job_copy_make(k, tree, &o, &copy, NULL);
+	auto_json *parts = json_dup(tree);
+	(void)!job_copy_make(k, parts, &o, &copy, NULL);
 }
 
 static void use(const struct kind *k, struct cJSON *tree)
