@@ -111,7 +111,9 @@ static void write_nodes(const char *path, int nodes)
 	fclose(f);
 }
 
-static void start_sims(struct way *w, int members, int nodes)
+/* With a directory they keep their tokens where watches find them; without, their stores are in
+ * memory, which costs the machine less. */
+static void start_sims(struct way *w, int members, int nodes, bool in_memory)
 {
 	char path[PATH_MAX], nodes_file[96], config[96], data[96], count[8];
 	struct err e = ERR_INIT;
@@ -128,14 +130,14 @@ static void start_sims(struct way *w, int members, int nodes)
 			      count,
 			      "--nodes",
 			      nodes_file,
-			      "--data-dir",
-			      data,
 			      "--kubeconfig-out",
 			      config,
+			      in_memory ? NULL : "--data-dir",
+			      data,
 			      NULL};
 	if (process_start(&w->sims, argv, members, w->log, &e) < 0)
 		die("muster-sim", &e);
-	for (int i = 0; i < members; i++) {
+	for (int i = 0; i < members && !in_memory; i++) {
 		char dir[128];
 		snprintf(dir, sizeof(dir), "%s/m-%d", data, i);
 		read_token(dir, w->sim_tokens[i]);
@@ -361,7 +363,7 @@ static void scenario_latency(struct bench *b)
 	int n = b->quick ? 50 : 500;
 	double *waits = xcalloc((size_t)n, sizeof(double));
 	way_open(&w, b);
-	start_sims(&w, 3, 16);
+	start_sims(&w, 3, 16, false);
 	join(&w);
 	watch_all(&w, true);
 	create(&w, &(struct http_load){
@@ -389,7 +391,7 @@ static void scenario_burst(struct bench *b)
 	way_open(&w, b);
 	w.duration = "20s";
 	w.pairs = true;
-	start_sims(&w, 10, 16);
+	start_sims(&w, 10, 16, false);
 	join(&w);
 	watch_all(&w, true);
 	began = now_s();
@@ -410,10 +412,32 @@ static void scenario_burst(struct bench *b)
 
 struct usage {
 	double at, hub, sims, own;
-	uint64_t finished;
+	uint64_t finished, truth, mirror; /* revisions: each row of an object takes one */
 	struct process_thread threads[2][PROCESS_THREADS_MAX];
 	size_t n_threads[2];
 };
+
+static bool read_revision(void *arg, char *line, size_t len)
+{
+	const char *at = memmem(line, len, "\"resourceVersion\":\"", 19);
+	*(uint64_t *)arg = at ? strtoull(at + 19, NULL, 10) : 0;
+	return false;
+}
+
+/* Of the newest row of the store that this list comes from. */
+static uint64_t list_revision(struct way *w, const char *path)
+{
+	uint64_t revision = 0;
+	struct err e = ERR_INIT;
+	if (http_watch_get(&(struct http_watch){.port = process_port(&w->hub, 0),
+						.path = path,
+						.token = w->token,
+						.line = read_revision,
+						.arg = &revision},
+			   &e) < 0)
+		die("list", &e);
+	return revision;
+}
 
 static void take_usage(struct way *w, struct usage *u)
 {
@@ -421,6 +445,8 @@ static void take_usage(struct way *w, struct usage *u)
 	u->finished = atomic_load(&w->n_finished);
 	u->hub = process_cpu(&w->hub);
 	u->sims = process_cpu(&w->sims);
+	u->truth = list_revision(w, "/api/v1/namespaces/none/configmaps");
+	u->mirror = list_revision(w, "/api/v1/namespaces/none/pods");
 	u->own = (double)bench_cpu_now_ns() / 1e9;
 	u->n_threads[0] = process_threads(&w->hub, u->threads[0], PROCESS_THREADS_MAX);
 	u->n_threads[1] = process_threads(&w->sims, u->threads[1], PROCESS_THREADS_MAX);
@@ -463,6 +489,10 @@ static void print_way(struct way *w, const struct usage *from, const struct usag
 	bench_print(b,
 		    &(struct bench_row){"e2e", "way-3-members-finished", "1/s",
 					jobs / (to->at - from->at), floor, 1000, BENCH_AT_LEAST});
+	bench_print(b, &(struct bench_row){"e2e", "way-rows-of-truth", "rows/job",
+					   (double)(to->truth - from->truth) / jobs});
+	bench_print(b, &(struct bench_row){"e2e", "way-rows-of-mirror", "rows/job",
+					   (double)(to->mirror - from->mirror) / jobs});
 	print_cpu(b, "way-cpu-hub", to->hub - from->hub, jobs);
 	print_threads(b, "hub", from, to, 0, jobs);
 	print_cpu(b, "way-cpu-sims", to->sims - from->sims, jobs);
@@ -541,7 +571,7 @@ static void scenario_way(struct bench *b)
 	struct creator creator = {&w, b->quick ? 10000 : 100000};
 	pthread_t thread;
 	way_open(&w, b);
-	start_sims(&w, 3, 64);
+	start_sims(&w, 3, 64, true);
 	join(&w);
 	double floor = probe_answers(&w) / 4; /* a create, and three requests to the member */
 	watch_all(&w, false);
