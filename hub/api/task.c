@@ -6,7 +6,8 @@ struct workers {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	struct task *head, **tail;
-	int idle; /* threads that wait */
+	int idle;  /* threads that wait */
+	int woken; /* of them: signalled, and not running yet */
 	bool stop;
 	int n;
 	pthread_t threads[];
@@ -33,6 +34,7 @@ static void *work(void *arg)
 		w->idle++;
 		pthread_cond_wait(&w->more, &w->lock);
 		w->idle--;
+		w->woken -= w->woken > 0;
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
@@ -80,7 +82,9 @@ void workers_submit(struct workers *w, struct task *t)
 	pthread_mutex_lock(&w->lock);
 	*w->tail = t;
 	w->tail = &t->next;
-	wake = w->idle > 0;
+	/* Who was signalled takes whatever is there by the time that it runs. */
+	wake = w->idle > w->woken;
+	w->woken += wake;
 	pthread_mutex_unlock(&w->lock);
 	if (wake)
 		pthread_cond_signal(&w->more);

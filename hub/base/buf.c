@@ -2,6 +2,9 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 void buf_done(struct buf *b)
 {
@@ -122,6 +125,27 @@ static bool json_plain(unsigned char c)
 	return c >= 0x20 && c != '"' && c != '\\';
 }
 
+/* How many of the first bytes need no escape. */
+static size_t plain_prefix(struct span s)
+{
+	size_t n = 0;
+#ifdef __SSE2__
+	const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
+	const __m128i last_control = _mm_set1_epi8(0x1f);
+	for (; s.len - n >= 16; n += 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(s.ptr + n));
+		__m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, last_control), v);
+		int stop = _mm_movemask_epi8(_mm_or_si128(
+		    control, _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash))));
+		if (stop)
+			return n + (size_t)__builtin_ctz((unsigned)stop);
+	}
+#endif
+	while (n < s.len && json_plain((unsigned char)s.ptr[n]))
+		n++;
+	return n;
+}
+
 static void add_escaped(struct buf *b, unsigned char c)
 {
 	if (c == '"' || c == '\\') {
@@ -140,12 +164,9 @@ static void add_escaped(struct buf *b, unsigned char c)
 
 void buf_add_json_str(struct buf *b, struct span s)
 {
-	size_t plain = 0;
-
 	if (!s.ptr)
 		s = SPAN("");
-	while (plain < s.len && json_plain((unsigned char)s.ptr[plain]))
-		plain++;
+	size_t plain = plain_prefix(s);
 	char *at = buf_reserve(b, plain + 2);
 	if (!at)
 		return;

@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 
+#include "base/json_node.h"
 #include "base/num.h"
 
 #include <assert.h>
@@ -19,6 +20,24 @@ static char *cjson_strndup(struct span s)
 		memcpy(p, s.ptr, s.len);
 	p[s.len] = '\0';
 	return p;
+}
+
+cJSON *json_node_new(int type, size_t key_room, size_t text_room)
+{
+	cJSON *node = cJSON_malloc(sizeof(*node) + key_room + text_room);
+	if (!node)
+		abort();
+	char *behind = (char *)(node + 1);
+	*node = (cJSON){.type = type};
+	if (key_room) {
+		node->string = behind;
+		node->type |= cJSON_StringIsConst;
+	}
+	if (text_room) {
+		node->valuestring = behind + key_room;
+		node->type |= cJSON_IsReference;
+	}
+	return node;
 }
 
 void json_free(struct cJSON *node)
@@ -112,10 +131,11 @@ const char *json_type_name(enum json_type t)
 
 struct cJSON *json_get(const struct cJSON *object, const char *key)
 {
-	if (!cJSON_IsObject(object))
+	if (!object || (object->type & 0xff) != cJSON_Object)
 		return NULL;
+	/* Most keys differ in their first byte: that saves the call. */
 	for (cJSON *c = object->child; c; c = c->next)
-		if (strcmp(c->string, key) == 0)
+		if (c->string[0] == key[0] && strcmp(c->string, key) == 0)
 			return c;
 	return NULL;
 }
@@ -289,25 +309,57 @@ struct cJSON *json_new_str(const char *s)
 	return must(cJSON_CreateString(s));
 }
 
+static cJSON *new_text(int type, struct span s)
+{
+	cJSON *node = json_node_new(type, 0, s.len + 1);
+	if (s.len)
+		memcpy(node->valuestring, s.ptr, s.len);
+	node->valuestring[s.len] = '\0';
+	return node;
+}
+
 struct cJSON *json_new_span(struct span s)
 {
-	cJSON *node = must(cJSON_CreateNull());
-	node->type = cJSON_String;
-	node->valuestring = cjson_strndup(s);
-	return node;
+	return new_text(cJSON_String, s);
 }
 
 struct cJSON *json_new_number(struct span text)
 {
-	cJSON *node = must(cJSON_CreateNull());
-	node->type = cJSON_Raw;
-	node->valuestring = cjson_strndup(text);
-	return node;
+	return new_text(cJSON_Raw, text);
+}
+
+static size_t room_of(const char *s)
+{
+	return s ? strlen(s) + 1 : 0;
+}
+
+static void link_last(cJSON *parent, cJSON *child)
+{
+	cJSON *first = parent->child;
+	if (!first) {
+		parent->child = child;
+		child->prev = child;
+		return;
+	}
+	/* cJSON keeps the last child in the first one's prev. */
+	child->prev = first->prev;
+	first->prev->next = child;
+	first->prev = child;
 }
 
 struct cJSON *json_dup(const struct cJSON *node)
 {
-	return node ? must(cJSON_Duplicate(node, true)) : NULL;
+	if (!node)
+		return NULL;
+	size_t key = room_of(node->string), text = room_of(node->valuestring);
+	cJSON *copy = json_node_new(node->type & 0xff, key, text);
+	if (key)
+		memcpy(copy->string, node->string, key);
+	if (text)
+		memcpy(copy->valuestring, node->valuestring, text);
+	for (const cJSON *c = node->child; c; c = c->next)
+		link_last(copy, json_dup(c));
+	return copy;
 }
 
 void json_add(struct cJSON *object, const char *key, struct cJSON *take_value)
@@ -360,7 +412,8 @@ void json_replace(struct cJSON *parent, struct cJSON *old, struct cJSON *take_va
 	if (!take_value)
 		return;
 	if (old->string) {
-		cJSON_free(take_value->string);
+		if (!(take_value->type & cJSON_StringIsConst))
+			cJSON_free(take_value->string);
 		take_value->string = cjson_strndup(span_of(old->string));
 		take_value->type &= ~cJSON_StringIsConst;
 	}

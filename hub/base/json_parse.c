@@ -7,6 +7,7 @@
 
 #include "base/json_escape.h"
 #include "base/json_members.h"
+#include "base/json_node.h"
 
 #include <cjson/cJSON.h>
 
@@ -15,21 +16,13 @@ struct parser {
 	bool allow_duplicates;
 };
 
-static cJSON *parse_value(struct parser *t);
+/* key: the raw inside of the key of the member that this value is; absent in an array. */
+static cJSON *parse_value(struct parser *t, struct span key);
 
 static void skip_space(struct parser *t)
 {
 	while (t->p < t->end && (*t->p == ' ' || *t->p == '\n' || *t->p == '\t' || *t->p == '\r'))
 		t->p++;
-}
-
-static cJSON *new_node(int type)
-{
-	cJSON *node = cJSON_CreateNull();
-	if (!node)
-		abort();
-	node->type = type;
-	return node;
 }
 
 /* Past a string; the raw inside of it. */
@@ -41,36 +34,44 @@ static struct span take_string(struct parser *t)
 	return span_make(from, (size_t)(t->p++ - from));
 }
 
-/* Decoded, allocated as cJSON frees it. */
-static char *text_of(struct span raw)
+/* Decodes the inside of a string to `at`, where raw.len + 1 bytes are free; an escape is never
+ * shorter than what it stands for. */
+static void put_text(struct span raw, char *at)
 {
-	char *text = cJSON_malloc(raw.len + 1);
-	if (!text)
-		abort();
-	if (!memchr(raw.ptr, '\\', raw.len)) {
-		memcpy(text, raw.ptr, raw.len);
-		text[raw.len] = '\0';
-		return text;
+	if (!raw.len || !memchr(raw.ptr, '\\', raw.len)) {
+		if (raw.len)
+			memcpy(at, raw.ptr, raw.len);
+		at[raw.len] = '\0';
+		return;
 	}
 	auto_buf b = BUF_MAX(raw.len);
 	json_unescape(raw, &b);
-	memcpy(text, b.ptr, b.len + 1);
-	return text;
+	memcpy(at, b.ptr, b.len + 1);
 }
 
-static cJSON *parse_number(struct parser *t)
+static cJSON *new_node(int type, struct span key, struct span text)
+{
+	cJSON *node = json_node_new(type, key.ptr ? key.len + 1 : 0, text.ptr ? text.len + 1 : 0);
+	if (key.ptr)
+		put_text(key, node->string);
+	if (text.ptr)
+		put_text(text, node->valuestring);
+	return node;
+}
+
+static cJSON *parse_number(struct parser *t, struct span key)
 {
 	const char *from = t->p;
 	while (t->p < t->end && *t->p != ',' && *t->p != '}' && *t->p != ']' && *t->p != ' ' &&
 	       *t->p != '\n' && *t->p != '\t' && *t->p != '\r')
 		t->p++;
-	return json_new_number(span_make(from, (size_t)(t->p - from)));
+	return new_node(cJSON_Raw, key, span_make(from, (size_t)(t->p - from)));
 }
 
-static cJSON *parse_word(struct parser *t, size_t len, int type)
+static cJSON *parse_word(struct parser *t, size_t len, int type, struct span key)
 {
 	t->p += len;
-	return new_node(type);
+	return new_node(type, key, SPAN_NONE);
 }
 
 static void link_child(cJSON *parent, cJSON *child)
@@ -107,63 +108,63 @@ static bool is_empty(struct parser *t, char close)
 	return true;
 }
 
-static cJSON *parse_array(struct parser *t)
+static cJSON *parse_array(struct parser *t, struct span key)
 {
-	cJSON *array = new_node(cJSON_Array);
+	cJSON *array = new_node(cJSON_Array, key, SPAN_NONE);
 	if (is_empty(t, ']'))
 		return array;
 	do
-		link_child(array, parse_value(t));
+		link_child(array, parse_value(t, SPAN_NONE));
 	while (!at_end(t));
 	return array;
 }
 
-static cJSON *parse_object(struct parser *t)
+static void add_member(struct parser *t, struct json_members *members, struct span key)
 {
-	cJSON *object = new_node(cJSON_Object);
+	if (!t->allow_duplicates) {
+		link_child(members->object, parse_value(t, key));
+		return;
+	}
+	auto_buf text = BUF_MAX(key.len);
+	json_unescape(key, &text);
+	json_members_set(members, buf_span(&text), parse_value(t, SPAN_NONE));
+}
+
+static cJSON *parse_object(struct parser *t, struct span key)
+{
+	cJSON *object = new_node(cJSON_Object, key, SPAN_NONE);
 	struct json_members members = json_members_of(object);
 
 	if (is_empty(t, '}'))
 		return object;
 	do {
-		char *key = text_of(take_string(t));
+		struct span member = take_string(t);
 		skip_space(t);
 		t->p++; /* the colon */
 		skip_space(t);
-		cJSON *value = parse_value(t);
-		if (t->allow_duplicates) {
-			json_members_set(&members, span_of(key), value);
-			cJSON_free(key);
-		} else {
-			value->string = key;
-			link_child(object, value);
-		}
+		add_member(t, &members, member);
 	} while (!at_end(t));
 	json_members_done(&members);
 	return object;
 }
 
-static cJSON *parse_value(struct parser *t)
+static cJSON *parse_value(struct parser *t, struct span key)
 {
-	cJSON *node;
-
 	switch (*t->p) {
 	case '{':
-		return parse_object(t);
+		return parse_object(t, key);
 	case '[':
-		return parse_array(t);
+		return parse_array(t, key);
 	case '"':
-		node = new_node(cJSON_String);
-		node->valuestring = text_of(take_string(t));
-		return node;
+		return new_node(cJSON_String, key, take_string(t));
 	case 't':
-		return parse_word(t, 4, cJSON_True);
+		return parse_word(t, 4, cJSON_True, key);
 	case 'f':
-		return parse_word(t, 5, cJSON_False);
+		return parse_word(t, 5, cJSON_False, key);
 	case 'n':
-		return parse_word(t, 4, cJSON_NULL);
+		return parse_word(t, 4, cJSON_NULL, key);
 	default:
-		return parse_number(t);
+		return parse_number(t, key);
 	}
 }
 
@@ -175,6 +176,6 @@ int json_parse(struct span text, const struct json_limits *limits, struct cJSON 
 		return r;
 	struct parser t = {text.ptr, text.ptr + text.len, limits && limits->allow_duplicates};
 	skip_space(&t);
-	*ret = parse_value(&t);
+	*ret = parse_value(&t, SPAN_NONE);
 	return 0;
 }

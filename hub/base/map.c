@@ -1,6 +1,6 @@
 #include "base/map.h"
 
-#include <sys/random.h>
+#include <sys/auxv.h>
 
 #define ROTATE(x, n) (((x) << (n)) | ((x) >> (64 - (n))))
 
@@ -107,6 +107,18 @@ bool map_has(const struct map *m, struct span key)
 	return find(m, key) != NULL;
 }
 
+/* The kernel gives every process 16 random bytes at its start: no call for each map. The address
+ * keeps two maps from sharing their order of slots. */
+static uint64_t new_seed(const struct map *m)
+{
+	const void *random = (const void *)(uintptr_t)getauxval(AT_RANDOM);
+	uint64_t words[2] = {0};
+
+	if (random)
+		memcpy(words, random, sizeof(words));
+	return (words[0] ^ ROTATE(words[1], 32) ^ (uintptr_t)m) * 0x9fb21c651e98df25ULL;
+}
+
 void *map_put(struct map *m, struct span key, void *value)
 {
 	struct map_entry *e = find(m, key);
@@ -115,8 +127,8 @@ void *map_put(struct map *m, struct span key, void *value)
 		e->value = value;
 		return old;
 	}
-	if (!m->n_slots && getrandom(&m->seed, sizeof(m->seed), GRND_NONBLOCK) < 0)
-		m->seed = (uint64_t)(uintptr_t)m;
+	if (!m->n_slots)
+		m->seed = new_seed(m);
 	if (m->n_entries == m->cap_entries || m->n_entries * 2 >= m->n_slots)
 		rebuild(m);
 	m->entries[m->n_entries] = (struct map_entry){

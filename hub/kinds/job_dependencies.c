@@ -2,24 +2,54 @@
 
 #include "base/json.h"
 
+#define INDEX_FROM 16
+
 void job_dependencies_done(struct job_dependencies *d)
 {
 	map_done(&d->seen);
 	vec_done(&d->list);
 }
 
-static void add(struct job_dependencies *d, int kind, const char *name)
+static void note(struct job_dependencies *d, const struct job_dependency *one)
 {
 	auto_buf key = BUF_INIT;
 
-	if (!name || !name[0])
-		return;
-	buf_addf(&key, "%d/%s", kind, name);
-	if (map_put(&d->seen, buf_span(&key), d))
-		return;
-	struct job_dependency one = {.name = arena_span(d->mem, span_of(name))};
+	buf_add_char(&key, (char)('0' + one->kind));
+	buf_add_span(&key, one->name);
+	(void)map_put(&d->seen, buf_span(&key), d);
+}
+
+/* Few are compared one by one; from INDEX_FROM on `seen` holds them all. */
+static bool was_seen(const struct job_dependencies *d, const struct job_dependency *one)
+{
+	auto_buf key = BUF_INIT;
+
+	if (d->list.len < INDEX_FROM) {
+		vec_foreach (&d->list, it)
+			if (it->kind == one->kind && span_eq(it->name, one->name))
+				return true;
+		return false;
+	}
+	buf_add_char(&key, (char)('0' + one->kind));
+	buf_add_span(&key, one->name);
+	return map_has(&d->seen, buf_span(&key));
+}
+
+static void add(struct job_dependencies *d, int kind, const char *name)
+{
+	struct job_dependency one = {.name = span_of(name)};
+
 	one.kind = kind;
+	if (!name || !name[0] || was_seen(d, &one))
+		return;
+	one.name = arena_span(d->mem, one.name);
 	vec_push(&d->list, one);
+	if (d->list.len == INDEX_FROM) {
+		vec_foreach (&d->list, it)
+			note(d, it);
+	} else if (d->list.len > INDEX_FROM) {
+		note(d, &one);
+	}
 }
 
 static void add_named(struct job_dependencies *d, int kind, const struct cJSON *ref)

@@ -6,11 +6,20 @@
 #include "kube/names.h"
 #include "kube/quantity.h"
 
+/* Paths are put together when something is refused, which is nearly never. */
 struct pod_check {
-	const char *path; /* of the spec */
+	const char *path; /* of the template or, with `below` "", of the spec */
+	const char *below;
+	const char *list; /* the container at hand: spec.LIST[INDEX] */
+	size_t index;
 	struct field_errors *errors;
 	struct map containers, volumes; /* names seen */
 };
+
+#define IN_SPEC		"%.300s%s"
+#define SPEC_OF(c)	(c)->path, (c)->below
+#define IN_CONTAINER	IN_SPEC ".%s[%zu]"
+#define CONTAINER_OF(c) SPEC_OF(c), (c)->list, (c)->index
 
 static bool empty(const char *s)
 {
@@ -28,24 +37,24 @@ static bool is_resource_name(const char *name)
 	       span_starts(s, SPAN("hugepages-"));
 }
 
-static void check_amount_names(struct pod_check *c, const struct cJSON *amounts, const char *path,
-			       const char *which)
+static void check_amount_names(struct pod_check *c, const struct cJSON *amounts, const char *which)
 {
 	json_foreach (amounts, q)
 		if (!is_resource_name(json_key(q)))
 			refuse_text(c->errors, FIELD_INVALID, json_key(q),
 				    "must be a standard resource type or fully qualified",
-				    "%.400s.resources.%s[%.100s]", path, which, json_key(q));
+				    IN_CONTAINER ".resources.%s[%.100s]", CONTAINER_OF(c), which,
+				    json_key(q));
 }
 
-static void check_resources(struct pod_check *c, const struct cJSON *container, const char *path)
+static void check_resources(struct pod_check *c, const struct cJSON *container)
 {
 	const struct cJSON *resources = json_get(container, "resources");
 	const struct cJSON *limits = json_get(resources, "limits");
 	const struct cJSON *requests = json_get(resources, "requests");
 
-	check_amount_names(c, limits, path, "limits");
-	check_amount_names(c, requests, path, "requests");
+	check_amount_names(c, limits, "limits");
+	check_amount_names(c, requests, "requests");
 	json_foreach (requests, q) {
 		const struct cJSON *limit = json_get(limits, json_key(q));
 		unsigned unit = quantity_unit(span_of(json_key(q)));
@@ -56,15 +65,14 @@ static void check_resources(struct pod_check *c, const struct cJSON *container, 
 			continue;
 		(void)snprintf(detail, sizeof(detail), "must be less than or equal to %.80s limit",
 			       json_key(q));
-		refuse(c->errors, FIELD_INVALID, q, detail, "%.400s.resources.requests[%.80s]",
-		       path, json_key(q));
+		refuse(c->errors, FIELD_INVALID, q, detail,
+		       IN_CONTAINER ".resources.requests[%.80s]", CONTAINER_OF(c), json_key(q));
 	}
 }
 
 /* ---- containers ---- */
 
-static void check_mounts(struct pod_check *c, const struct cJSON *container, const char *path,
-			 const char *which)
+static void check_mounts(struct pod_check *c, const struct cJSON *container, const char *which)
 {
 	size_t i = 0;
 
@@ -72,12 +80,12 @@ static void check_mounts(struct pod_check *c, const struct cJSON *container, con
 		const char *name = json_str(m, "name");
 		if (!empty(name) && !map_has(&c->volumes, span_of(name)))
 			refuse_text(c->errors, FIELD_INVALID, name, "must be the name of a volume",
-				    "%.400s.%s[%zu].name", path, which, i);
+				    IN_CONTAINER ".%s[%zu].name", CONTAINER_OF(c), which, i);
 		i++;
 	}
 }
 
-static void check_env(struct pod_check *c, const struct cJSON *container, const char *path)
+static void check_env(struct pod_check *c, const struct cJSON *container)
 {
 	size_t i = 0;
 
@@ -87,42 +95,42 @@ static void check_env(struct pod_check *c, const struct cJSON *container, const 
 		if (name && strchr(name, '='))
 			refuse_text(c->errors, FIELD_INVALID, name,
 				    "an environment variable name may not contain '='",
-				    "%.400s.env[%zu].name", path, i);
+				    IN_CONTAINER ".env[%zu].name", CONTAINER_OF(c), i);
 		if (from && !empty(json_str(e, "value")))
 			refuse_text(c->errors, FIELD_INVALID, "",
 				    "may not be specified when `value` is not empty",
-				    "%.400s.env[%zu].valueFrom", path, i);
+				    IN_CONTAINER ".env[%zu].valueFrom", CONTAINER_OF(c), i);
 		else if (from && json_len(from) != 1)
 			refuse(c->errors, FIELD_INVALID, from,
 			       "must specify one of: `fieldRef`, `resourceFieldRef`, "
 			       "`configMapKeyRef` or `secretKeyRef`",
-			       "%.400s.env[%zu].valueFrom", path, i);
+			       IN_CONTAINER ".env[%zu].valueFrom", CONTAINER_OF(c), i);
 		i++;
 	}
 }
 
-static void check_container(struct pod_check *c, const struct cJSON *container, const char *path)
+static void check_container(struct pod_check *c, const struct cJSON *container)
 {
 	const char *name = json_str(container, "name");
 
 	if (!empty(name) && map_put(&c->containers, span_of(name), c))
-		refuse_text(c->errors, FIELD_DUPLICATE, name, "", "%.400s.name", path);
+		refuse_text(c->errors, FIELD_DUPLICATE, name, "", IN_CONTAINER ".name",
+			    CONTAINER_OF(c));
 	if (empty(json_str(container, "image")))
-		refuse(c->errors, FIELD_REQUIRED, NULL, "", "%.400s.image", path);
-	check_env(c, container, path);
-	check_mounts(c, container, path, "volumeMounts");
-	check_mounts(c, container, path, "volumeDevices");
-	check_resources(c, container, path);
+		refuse(c->errors, FIELD_REQUIRED, NULL, "", IN_CONTAINER ".image", CONTAINER_OF(c));
+	check_env(c, container);
+	check_mounts(c, container, "volumeMounts");
+	check_mounts(c, container, "volumeDevices");
+	check_resources(c, container);
 }
 
 static void check_containers(struct pod_check *c, const struct cJSON *spec, const char *which)
 {
-	char path[REFUSE_PATH_MAX];
-	size_t i = 0;
-
+	c->list = which;
+	c->index = 0;
 	json_foreach (json_get(spec, which), container) {
-		(void)snprintf(path, sizeof(path), "%.300s.%s[%zu]", c->path, which, i++);
-		check_container(c, container, path);
+		check_container(c, container);
+		c->index++;
 	}
 }
 
@@ -142,16 +150,16 @@ static void check_toleration(struct pod_check *c, const struct cJSON *t, size_t 
 	if (op && strcmp(op, "Exists") == 0 && !empty(json_str(t, "value")))
 		refuse(c->errors, FIELD_INVALID, json_get(t, "value"),
 		       "value must be empty when `operator` is 'Exists'",
-		       "%.300s.tolerations[%zu].operator", c->path, i);
+		       IN_SPEC ".tolerations[%zu].operator", SPEC_OF(c), i);
 	if (empty(json_str(t, "key")) && (!op || strcmp(op, "Exists") != 0))
 		refuse_text(c->errors, FIELD_INVALID, op ? op : "",
 			    "operator must be Exists when `key` is empty, which means \"match all "
 			    "values and all keys\"",
-			    "%.300s.tolerations[%zu].operator", c->path, i);
+			    IN_SPEC ".tolerations[%zu].operator", SPEC_OF(c), i);
 	if (json_get(t, "tolerationSeconds") && (!effect || strcmp(effect, "NoExecute") != 0))
 		refuse_text(c->errors, FIELD_INVALID, effect ? effect : "",
 			    "effect must be 'NoExecute' when `tolerationSeconds` is set",
-			    "%.300s.tolerations[%zu].effect", c->path, i);
+			    IN_SPEC ".tolerations[%zu].effect", SPEC_OF(c), i);
 }
 
 static void check_name(struct pod_check *c, const struct cJSON *spec, const char *field)
@@ -159,24 +167,37 @@ static void check_name(struct pod_check *c, const struct cJSON *spec, const char
 	const char *name = json_str(spec, field);
 
 	if (!empty(name) && !names_is_dns_subdomain(span_of(name)))
-		refuse_text(c->errors, FIELD_INVALID, name, names_dns_subdomain_rule(), "%.300s.%s",
-			    c->path, field);
+		refuse_text(c->errors, FIELD_INVALID, name, names_dns_subdomain_rule(),
+			    IN_SPEC ".%s", SPEC_OF(c), field);
 }
 
-void pod_template_check_spec(const struct cJSON *spec, const char *path,
-			     struct field_errors *errors)
+/* Labels, annotations and the like: `below` is only written for those that are there. */
+static void check_map(const struct cJSON *map, const char *path, const char *below,
+		      void (*check)(const struct cJSON *map, const char *path,
+				    struct field_errors *errors),
+		      struct field_errors *errors)
 {
-	struct pod_check c = {.path = path, .errors = errors};
-	char below[REFUSE_PATH_MAX];
+	char whole[REFUSE_PATH_MAX];
+
+	if (!json_first(map))
+		return;
+	(void)snprintf(whole, sizeof(whole), "%.300s%s", path, below);
+	check(map, whole, errors);
+}
+
+static void check_spec(const struct cJSON *spec, const char *path, const char *below,
+		       struct field_errors *errors)
+{
+	struct pod_check c = {.path = path, .below = below, .errors = errors};
 	size_t i = 0;
 
 	note_volumes(&c, spec);
 	if (!json_first(json_get(spec, "containers")))
-		refuse(errors, FIELD_REQUIRED, NULL, "", "%.300s.containers", path);
+		refuse(errors, FIELD_REQUIRED, NULL, "", IN_SPEC ".containers", SPEC_OF(&c));
 	check_containers(&c, spec, "initContainers");
 	check_containers(&c, spec, "containers");
-	(void)snprintf(below, sizeof(below), "%.300s.nodeSelector", path);
-	meta_validate_labels(json_get(spec, "nodeSelector"), below, errors);
+	check_map(json_get(spec, "nodeSelector"), path,
+		  below[0] ? ".spec.nodeSelector" : ".nodeSelector", meta_validate_labels, errors);
 	json_foreach (json_get(spec, "tolerations"), t)
 		check_toleration(&c, t, i++);
 	check_name(&c, spec, "priorityClassName");
@@ -185,21 +206,25 @@ void pod_template_check_spec(const struct cJSON *spec, const char *path,
 	map_done(&c.volumes);
 }
 
+void pod_template_check_spec(const struct cJSON *spec, const char *path,
+			     struct field_errors *errors)
+{
+	check_spec(spec, path, "", errors);
+}
+
 void pod_template_check(const struct cJSON *pod_template, const char *path,
 			struct field_errors *errors)
 {
 	const struct cJSON *meta = json_get(pod_template, "metadata");
-	char below[REFUSE_PATH_MAX];
+	const struct cJSON *spec = json_get(pod_template, "spec");
 
-	(void)snprintf(below, sizeof(below), "%.300s.metadata.labels", path);
-	meta_validate_labels(json_get(meta, "labels"), below, errors);
-	(void)snprintf(below, sizeof(below), "%.300s.metadata.annotations", path);
-	meta_validate_annotations(json_get(meta, "annotations"), below, errors);
-	(void)snprintf(below, sizeof(below), "%.300s.spec", path);
-	if (json_get(pod_template, "spec"))
-		pod_template_check_spec(json_get(pod_template, "spec"), below, errors);
+	check_map(json_get(meta, "labels"), path, ".metadata.labels", meta_validate_labels, errors);
+	check_map(json_get(meta, "annotations"), path, ".metadata.annotations",
+		  meta_validate_annotations, errors);
+	if (spec)
+		check_spec(spec, path, ".spec", errors);
 	else
-		refuse(errors, FIELD_REQUIRED, NULL, "", "%s", below);
+		refuse(errors, FIELD_REQUIRED, NULL, "", "%.300s.spec", path);
 }
 
 static struct cJSON *find_container(const struct cJSON *pod_template, const char *name)

@@ -15,7 +15,10 @@ const struct schema_field *schema_field_find(const struct schema *s, const char 
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
-		int c = strcmp(name, s->fields[mid].name);
+		const char *at = s->fields[mid].name;
+		int c = (unsigned char)name[0] - (unsigned char)at[0];
+		if (c == 0)
+			c = strcmp(name, at);
 		if (c == 0)
 			return &s->fields[mid];
 		if (c < 0)

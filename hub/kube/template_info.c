@@ -13,17 +13,36 @@
 
 #define PATH_TEXT 512
 
+/* The path of what is at hand, put together when something is refused: PATH, then `list` with
+ * its index unless NULL, then `below`. */
+struct place {
+	const char *path, *list;
+	size_t index;
+	const char *below;
+};
+
 struct decoder {
 	struct arena *mem;
 	struct field_errors *errors;
 	bool failed;
 };
 
-static void refuse(struct decoder *d, const char *path, const char *key, const struct cJSON *bad,
-		   const char *detail)
+static void place_text(const struct place *at, char out[PATH_TEXT])
+{
+	if (at->list)
+		(void)snprintf(out, PATH_TEXT, "%.300s%s[%zu]%s", at->path, at->list, at->index,
+			       at->below);
+	else
+		(void)snprintf(out, PATH_TEXT, "%.400s%s", at->path, at->below);
+}
+
+static void refuse(struct decoder *d, const struct place *at, const char *key,
+		   const struct cJSON *bad, const char *detail)
 {
 	auto_buf value = BUF_INIT, field = BUF_INIT;
+	char path[PATH_TEXT];
 
+	place_text(at, path);
 	buf_addf(&field, key ? "%s[%s]" : "%s", path, key);
 	if (bad)
 		json_print(bad, &value);
@@ -32,7 +51,7 @@ static void refuse(struct decoder *d, const char *path, const char *key, const s
 }
 
 /* fill_in: only resources that are not named yet. */
-static void read_amounts(struct decoder *d, const struct cJSON *resources, const char *path,
+static void read_amounts(struct decoder *d, const struct cJSON *resources, const struct place *at,
 			 bool fill_in, struct pod_amounts *to)
 {
 	json_foreach (resources, q) {
@@ -43,24 +62,23 @@ static void read_amounts(struct decoder *d, const struct cJSON *resources, const
 			return;
 		int r = quantity_from_node(q, quantity_unit(resource), &amount);
 		if (r < 0)
-			refuse(d, path, name, q, quantity_error_text(r));
+			refuse(d, at, name, q, quantity_error_text(r));
 		else if (!fill_in || !pod_amounts_has(to, resource))
 			pod_amounts_set(to, resource, amount);
 	}
 }
 
-static void read_container(struct decoder *d, const struct cJSON *container, const char *path,
+static void read_container(struct decoder *d, const struct cJSON *container, struct place *at,
 			   bool init, struct pod_requests *requests)
 {
 	const struct cJSON *resources = json_get(container, "resources");
 	const char *restart = json_str(container, "restartPolicy");
 	struct pod_amounts amounts = {.n = 0};
-	char below[PATH_TEXT];
 
-	(void)snprintf(below, sizeof(below), "%.400s.resources.requests", path);
-	read_amounts(d, json_get(resources, "requests"), below, false, &amounts);
-	(void)snprintf(below, sizeof(below), "%.400s.resources.limits", path);
-	read_amounts(d, json_get(resources, "limits"), below, true, &amounts);
+	at->below = ".resources.requests";
+	read_amounts(d, json_get(resources, "requests"), at, false, &amounts);
+	at->below = ".resources.limits";
+	read_amounts(d, json_get(resources, "limits"), at, true, &amounts);
 	bool sidecar = init && restart && strcmp(restart, "Always") == 0;
 	pod_requests_add(requests,
 			 sidecar ? POD_SIDECAR
@@ -70,14 +88,14 @@ static void read_container(struct decoder *d, const struct cJSON *container, con
 }
 
 static void read_containers(struct decoder *d, const struct cJSON *spec, const char *path,
-			    const char *key, struct pod_requests *requests)
+			    bool init, struct pod_requests *requests)
 {
-	char below[PATH_TEXT];
-	size_t i = 0;
+	struct place at = {.path = path,
+			   .list = init ? ".spec.initContainers" : ".spec.containers"};
 
-	json_foreach (json_get(spec, key), c) {
-		(void)snprintf(below, sizeof(below), "%.300s.spec.%s[%zu]", path, key, i++);
-		read_container(d, c, below, strcmp(key, "initContainers") == 0, requests);
+	json_foreach (json_get(spec, init ? "initContainers" : "containers"), c) {
+		read_container(d, c, &at, init, requests);
+		at.index++;
 	}
 }
 
@@ -86,23 +104,24 @@ static void read_requests(struct decoder *d, const struct cJSON *spec, const cha
 {
 	struct pod_requests requests = {.running = {.n = 0}};
 	struct pod_amounts overhead = {.n = 0}, total;
-	char below[PATH_TEXT];
+	struct place at = {.path = path, .below = ".spec.resources.requests"};
+	char text[PATH_TEXT];
 
-	read_containers(d, spec, path, "containers", &requests);
-	read_containers(d, spec, path, "initContainers", &requests);
+	read_containers(d, spec, path, false, &requests);
+	read_containers(d, spec, path, true, &requests);
 	total = *pod_requests_total(&requests, NULL);
 	/* KEP-2837: what the pod as a whole requests replaces what its containers add up to. */
-	(void)snprintf(below, sizeof(below), "%.400s.spec.resources.requests", path);
-	read_amounts(d, json_path(spec, "resources", "requests", NULL), below, false, &total);
-	(void)snprintf(below, sizeof(below), "%.400s.spec.overhead", path);
-	read_amounts(d, json_get(spec, "overhead"), below, false, &overhead);
+	read_amounts(d, json_path(spec, "resources", "requests", NULL), &at, false, &total);
+	at.below = ".spec.overhead";
+	read_amounts(d, json_get(spec, "overhead"), &at, false, &overhead);
 	for (size_t i = 0; i < overhead.n; i++)
 		pod_amounts_add(&total, overhead.items[i].resource, overhead.items[i].value);
-	(void)snprintf(below, sizeof(below), "%.400s.spec.containers", path);
+	at.below = ".spec.containers";
 	if (total.overflow)
-		refuse(d, below, NULL, NULL, "the sum of the pod's requests must fit in 64 bits");
+		refuse(d, &at, NULL, NULL, "the sum of the pod's requests must fit in 64 bits");
 	if (total.dropped || overhead.dropped) {
-		field_errors_add(d->errors, FIELD_TOO_MANY, below, NULL,
+		place_text(&at, text);
+		field_errors_add(d->errors, FIELD_TOO_MANY, text, NULL,
 				 "a pod must name at most %d resources", POD_REQUESTS_MAX);
 		d->failed = true;
 	}
@@ -145,13 +164,13 @@ static int op_from(const char *name, enum match_op *ret)
 }
 
 static void read_requirements(struct decoder *d, const struct cJSON *list, bool is_field,
-			      const char *path, struct info_term *term)
+			      const struct place *at, struct info_term *term)
 {
 	json_foreach (list, e) {
 		struct info_requirement *q = &term->requirements[term->n_requirements];
 		const struct cJSON *values = json_get(e, "values");
 		if (op_from(json_str(e, "operator"), &q->op) < 0) {
-			refuse(d, path, NULL, json_get(e, "operator"),
+			refuse(d, at, NULL, json_get(e, "operator"),
 			       "not a valid selector operator");
 			continue;
 		}
@@ -174,8 +193,11 @@ static void read_affinity(struct decoder *d, const struct cJSON *spec, const cha
 	    json_path(spec, "affinity", "nodeAffinity",
 		      "requiredDuringSchedulingIgnoredDuringExecution", NULL);
 	const struct cJSON *terms = json_get(required, "nodeSelectorTerms");
-	size_t n = json_len(terms), i = 0;
-	char below[PATH_TEXT];
+	struct place at = {.path = path,
+			   .list = ".spec.affinity.nodeAffinity.requiredDuringScheduling"
+				   "IgnoredDuringExecution.nodeSelectorTerms",
+			   .below = ""};
+	size_t n = json_len(terms);
 
 	if (!json_is(required, JSON_OBJECT))
 		return;
@@ -184,38 +206,36 @@ static void read_affinity(struct decoder *d, const struct cJSON *spec, const cha
 	json_foreach (terms, term) {
 		const struct cJSON *labels = json_get(term, "matchExpressions");
 		const struct cJSON *fields = json_get(term, "matchFields");
-		struct info_term *to = &t->affinity[i];
-		(void)snprintf(below, sizeof(below),
-			       "%.250s.spec.affinity.nodeAffinity.requiredDuringScheduling"
-			       "IgnoredDuringExecution.nodeSelectorTerms[%zu]",
-			       path, i++);
+		struct info_term *to = &t->affinity[at.index];
 		to->requirements = arena_array(d->mem, struct info_requirement,
 					       json_len(labels) + json_len(fields));
-		read_requirements(d, labels, false, below, to);
-		read_requirements(d, fields, true, below, to);
+		read_requirements(d, labels, false, &at, to);
+		read_requirements(d, fields, true, &at, to);
+		at.index++;
 	}
 }
 
 static void read_tolerations(struct decoder *d, const struct cJSON *list, const char *path,
 			     struct template_info *t)
 {
-	size_t n = json_len(list), i = 0;
-	char below[PATH_TEXT];
+	struct place at = {.path = path, .list = ".spec.tolerations", .below = ""};
+	size_t n = json_len(list);
 
 	t->tolerations = n ? arena_array(d->mem, struct info_toleration, n) : NULL;
 	json_foreach (list, o) {
 		struct info_toleration *to = &t->tolerations[t->n_tolerations];
 		const char *op = json_str(o, "operator");
-		(void)snprintf(below, sizeof(below), "%.400s.spec.tolerations[%zu]", path, i++);
 		if (op && op[0] && strcmp(op, "Equal") != 0 && strcmp(op, "Exists") != 0) {
-			refuse(d, below, NULL, json_get(o, "operator"),
+			refuse(d, &at, NULL, json_get(o, "operator"),
 			       "operator must be Equal or Exists");
+			at.index++;
 			continue;
 		}
 		const char *effect = json_str(o, "effect");
 		to->any_effect = !effect || !effect[0];
 		if (!to->any_effect && info_effect_from(span_of(effect), &to->effect) < 0) {
-			refuse(d, below, NULL, json_get(o, "effect"), "not a taint effect");
+			refuse(d, &at, NULL, json_get(o, "effect"), "not a taint effect");
+			at.index++;
 			continue;
 		}
 		to->op = op && strcmp(op, "Exists") == 0 ? TOLERATE_EXISTS : TOLERATE_EQUAL;
@@ -224,6 +244,7 @@ static void read_tolerations(struct decoder *d, const struct cJSON *list, const 
 			to->key = SPAN_NONE;
 		to->value = text(d, o, "value");
 		t->n_tolerations++;
+		at.index++;
 	}
 }
 

@@ -317,6 +317,22 @@ static void deep_trees_within_the_limit_are_fine(void **state)
 	assert_prints(a, text);
 }
 
+/* Keys and texts of parsed nodes lie in the nodes' own memory. */
+static void a_copy_and_what_was_moved_outlive_the_tree(void **state)
+{
+	struct cJSON *o = parse("{\"a\":{\"k\\n\":[\"x\",1]},\"b\":\"y\",\"c\":2}");
+	auto_json *copy = json_dup(o), *part = json_dup(json_get(o, "a")), *other = json_object();
+	(void)state;
+	json_set(other, "moved", json_take(o, "b"));
+	json_set(other, "again", json_take(other, "moved"));
+	json_set(other, "n", json_new_int(1));
+	json_set(other, "n", json_take(o, "c"));
+	json_free(o);
+	assert_prints(copy, "{\"a\":{\"k\\n\":[\"x\",1]},\"b\":\"y\",\"c\":2}");
+	assert_prints(part, "{\"k\\n\":[\"x\",1]}");
+	assert_prints(other, "{\"again\":\"y\",\"n\":2}");
+}
+
 RUN(T(numbers_survive_byte_for_byte), T(printing_is_compact_and_keeps_order),
     T(the_lenient_ways_of_the_library_are_gone), T(lookups_mind_the_case),
     T(of_allowed_duplicates_the_last_wins_in_the_first_place),
@@ -324,4 +340,5 @@ RUN(T(numbers_survive_byte_for_byte), T(printing_is_compact_and_keeps_order),
     T(members_are_set_and_keep_their_place), T(elements_are_inserted_anywhere),
     T(children_are_replaced_in_their_place), T(children_are_taken_out_and_given_elsewhere),
     T(an_object_is_ensured), T(equality_is_deep_and_blind_to_key_order),
-    T(every_int64_edge_goes_round), T(deep_trees_within_the_limit_are_fine))
+    T(every_int64_edge_goes_round), T(deep_trees_within_the_limit_are_fine),
+    T(a_copy_and_what_was_moved_outlive_the_tree))

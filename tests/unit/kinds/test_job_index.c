@@ -184,6 +184,27 @@ static void what_pods_name_is_listed_once(void **state)
 	done(&i);
 }
 
+static void many_dependencies_are_listed_once_too(void **state)
+{
+	(void)state;
+	auto_buf job = BUF_INIT;
+	struct indexed i;
+	buf_add_str(&job, "{'spec':{'template':{'spec':{'containers':[{'name':'c','envFrom':[");
+	for (int n = 0; n < 100; n++)
+		buf_addf(&job, "%s{'%s':{'name':'n%d'}}", n ? "," : "",
+			 n % 2 ? "configMapRef" : "secretRef", n / 4);
+	buf_add_str(&job, "]}]}}}}");
+	index_of(TYPE_JOB, job.ptr, &i);
+	assert_int_equal(i.d.n_dependencies, 50);
+	for (size_t n = 0; n < i.d.n_dependencies; n++) {
+		char want[24];
+		(void)snprintf(want, sizeof(want), "n%zu", n / 2);
+		assert_true(span_is(i.d.dependencies[n].name, want));
+		assert_int_equal(i.d.dependencies[n].kind, n % 2 ? 0 : 1);
+	}
+	done(&i);
+}
+
 static void labels_choose_quota_and_preemption(void **state)
 {
 	(void)state;
@@ -280,6 +301,7 @@ int main(void)
 	    cmocka_unit_test(roles_of_tf_and_mpi_jobs_come_in_their_own_order),
 	    cmocka_unit_test(a_ray_job_counts_head_and_groups_but_not_its_submitter),
 	    cmocka_unit_test(what_pods_name_is_listed_once),
+	    cmocka_unit_test(many_dependencies_are_listed_once_too),
 	    cmocka_unit_test(labels_choose_quota_and_preemption),
 	    cmocka_unit_test(everything_placement_reads_survives_the_row),
 	    cmocka_unit_test(a_digest_is_refused_for_too_many_pods_or_bad_amounts),
