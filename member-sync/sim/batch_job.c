@@ -10,7 +10,8 @@
 void batch_job_state_done(struct batch_job_state *s)
 {
 	free(s->done);
-	s->done = NULL;
+	free(s->failed_indexes);
+	s->done = s->failed_indexes = NULL;
 }
 
 bool batch_job_finished(const struct batch_job_state *s)
@@ -31,9 +32,11 @@ struct step {
 	usec now;
 	struct batch_job_state *state;
 	struct plan *plan;
+	bool changed;
 	usec last_failure;
 	int64_t restarts;
-	bool changed;
+	const struct pod_view *fatal; /* matches a rule that fails the job */
+	size_t fatal_rule;
 };
 
 static bool is_over(const struct pod_view *p)
@@ -47,21 +50,63 @@ static void condition(struct step *s, const char *type, bool status, const char 
 	s->changed |= conditions_set(&s->state->conditions, type, status, reason, message, s->now);
 }
 
-static void mark_done(struct step *s, const struct pod_view *p)
+static bool has_index(const struct step *s, const struct pod_view *p)
 {
-	if (p->index < 0 || p->index >= s->spec->completions)
-		return;
-	if (!s->state->done)
-		s->state->done = xcalloc((size_t)s->spec->completions, sizeof(bool));
-	s->state->done[p->index] = true;
+	return p->index >= 0 && p->index < s->spec->completions;
 }
 
-static int64_t count_done(const struct step *s)
+static void mark(struct step *s, bool **flags, int32_t index)
+{
+	if (!*flags)
+		*flags = xcalloc((size_t)s->spec->completions, sizeof(bool));
+	s->changed |= !(*flags)[index];
+	(*flags)[index] = true;
+}
+
+static int64_t count_marked(const struct step *s, const bool *flags)
 {
 	int64_t n = 0;
-	for (int64_t i = 0; s->state->done && i < s->spec->completions; i++)
-		n += s->state->done[i];
+	for (int64_t i = 0; flags && i < s->spec->completions; i++)
+		n += flags[i];
 	return n;
+}
+
+static bool is_per_index(const struct step *s)
+{
+	return s->spec->indexed && s->spec->policy && s->spec->policy->limit_per_index >= 0;
+}
+
+/* True when the failure counts. */
+static bool count_failure(struct step *s, const struct pod_view *p)
+{
+	size_t rule = 0;
+	enum batch_action action = batch_policy_judge(s->spec->policy, p, &rule);
+	if (action == BATCH_IGNORE)
+		return false;
+	if (action == BATCH_FAIL_JOB && !s->fatal) {
+		s->fatal = p;
+		s->fatal_rule = rule;
+	}
+	if (action == BATCH_FAIL_INDEX && is_per_index(s) && has_index(s, p))
+		mark(s, &s->state->failed_indexes, p->index);
+	if (p->finished > s->last_failure)
+		s->last_failure = p->finished;
+	return true;
+}
+
+/* Marks the indexes whose pods failed too often. */
+static void judge_indexes(struct step *s)
+{
+	if (!is_per_index(s))
+		return;
+	auto_free int32_t *failures = xcalloc((size_t)s->spec->completions, sizeof(*failures));
+	for (size_t i = 0; i < s->n_pods; i++) {
+		const struct pod_view *p = &s->pods[i];
+		if (p->phase == POD_FAILED && has_index(s, p) &&
+		    batch_policy_judge(s->spec->policy, p, NULL) != BATCH_IGNORE &&
+		    ++failures[p->index] > s->spec->policy->limit_per_index)
+			mark(s, &s->state->failed_indexes, p->index);
+	}
 }
 
 static void set_count(struct step *s, int64_t *field, int64_t value)
@@ -80,11 +125,10 @@ static void count(struct step *s)
 			s->state->attempts = p->attempt + 1;
 		if (p->phase == POD_SUCCEEDED) {
 			succeeded++;
-			mark_done(s, p);
+			if (s->spec->indexed && has_index(s, p))
+				mark(s, &s->state->done, p->index);
 		} else if (p->phase == POD_FAILED) {
-			failed++;
-			if (p->finished > s->last_failure)
-				s->last_failure = p->finished;
+			failed += count_failure(s, p);
 		} else if (!p->deleting) {
 			active++;
 			ready += p->ready;
@@ -93,7 +137,9 @@ static void count(struct step *s)
 	}
 	set_count(s, &s->state->active, active);
 	set_count(s, &s->state->ready, ready);
-	set_count(s, &s->state->succeeded, s->spec->indexed ? count_done(s) : succeeded);
+	judge_indexes(s);
+	set_count(s, &s->state->succeeded,
+		  s->spec->indexed ? count_marked(s, s->state->done) : succeeded);
 	set_count(s, &s->state->failed, failed);
 }
 
@@ -116,6 +162,29 @@ static void fail(struct step *s, const char *reason, const char *message)
 		condition(s, "Failed", true, reason, message);
 }
 
+static void fail_by_rule(struct step *s)
+{
+	char message[184];
+	batch_policy_explain(s->spec->policy, s->fatal_rule, s->fatal, message, sizeof(message));
+	fail(s, "PodFailurePolicy", message);
+}
+
+static bool check_indexes(struct step *s)
+{
+	if (!is_per_index(s))
+		return false;
+	int64_t failed = count_marked(s, s->state->failed_indexes);
+	int64_t most = s->spec->policy->max_failed_indexes;
+	if (most >= 0 && failed > most)
+		fail(s, "MaxFailedIndexesExceeded",
+		     "Job has exceeded the specified maximal number of failed indexes");
+	else if (failed && failed + s->state->succeeded >= s->spec->completions)
+		fail(s, "FailedIndexes", "Job has failed indexes");
+	else
+		return false;
+	return true;
+}
+
 static bool check_limits(struct step *s)
 {
 	const struct condition *target = conditions_get(&s->state->conditions, "FailureTarget");
@@ -127,11 +196,13 @@ static bool check_limits(struct step *s)
 	if (target && target->status) {
 		struct condition copy = *target;
 		fail(s, copy.reason, copy.message);
+	} else if (s->fatal) {
+		fail_by_rule(s);
 	} else if (s->state->failed > limit || restarted) {
 		fail(s, "BackoffLimitExceeded", "Job has reached the specified backoff limit");
 	} else if (deadline && s->now >= deadline) {
 		fail(s, "DeadlineExceeded", "Job was active longer than specified deadline");
-	} else {
+	} else if (!check_indexes(s)) {
 		if (deadline)
 			plan_again(s->plan, deadline);
 		return false;
@@ -139,22 +210,31 @@ static bool check_limits(struct step *s)
 	return true;
 }
 
-static bool check_complete(struct step *s)
+static void complete(struct step *s, const char *reason, const char *message)
 {
-	bool complete = s->spec->completions >= 0
-			    ? s->state->succeeded >= s->spec->completions
-			    : s->state->succeeded > 0 && s->state->active == 0;
-	if (!complete)
-		return false;
 	delete_active(s, INT64_MAX);
-	condition(s, "SuccessCriteriaMet", true, "CompletionsReached",
-		  "Reached expected number of succeeded pods");
+	condition(s, "SuccessCriteriaMet", true, reason, message);
 	if (s->state->active == 0) {
-		condition(s, "Complete", true, "CompletionsReached",
-			  "Reached expected number of succeeded pods");
+		condition(s, "Complete", true, reason, message);
 		s->state->completed = s->now;
 	}
-	return true;
+}
+
+static bool check_complete(struct step *s)
+{
+	char message[64];
+	bool all = s->spec->completions >= 0 ? s->state->succeeded >= s->spec->completions
+					     : s->state->succeeded > 0 && s->state->active == 0;
+	int rule = s->spec->indexed
+		       ? batch_policy_met(s->spec->policy, s->state->done, s->spec->completions)
+		       : -1;
+	if (rule >= 0) {
+		snprintf(message, sizeof(message), "Matched rules at index %d", rule);
+		complete(s, "SuccessPolicy", message);
+	} else if (all) {
+		complete(s, "CompletionsReached", "Reached expected number of succeeded pods");
+	}
+	return rule >= 0 || all;
 }
 
 static bool must_wait(struct step *s)
@@ -188,7 +268,8 @@ static void create_indexed(struct step *s, int64_t most)
 			taken[p->index] = true;
 	}
 	for (int64_t i = 0; i < s->spec->completions && most > 0; i++) {
-		if (taken[i] || (s->state->done && s->state->done[i]))
+		if (taken[i] || (s->state->done && s->state->done[i]) ||
+		    (s->state->failed_indexes && s->state->failed_indexes[i]))
 			continue;
 		create(s, (int32_t)i);
 		most--;
@@ -199,7 +280,8 @@ static void manage_pods(struct step *s)
 {
 	int64_t want = s->spec->parallelism;
 	if (s->spec->completions >= 0)
-		want = num_min(want, s->spec->completions - s->state->succeeded);
+		want = num_min(want, s->spec->completions - s->state->succeeded -
+					 count_marked(s, s->state->failed_indexes));
 	else if (s->state->succeeded > 0)
 		want = num_min(want, s->state->active); /* winding down */
 	if (s->state->active > want) {
@@ -218,7 +300,8 @@ static void manage_pods(struct step *s)
 bool batch_job_decide(const struct batch_job_spec *spec, const struct pod_view *pods, size_t n_pods,
 		      usec now, struct batch_job_state *state, struct plan *plan)
 {
-	struct step s = {spec, pods, n_pods, now, state, plan, 0, 0, false};
+	struct step s = {
+	    .spec = spec, .pods = pods, .n_pods = n_pods, .now = now, .state = state, .plan = plan};
 	if (batch_job_finished(state))
 		return false;
 	count(&s);

@@ -5,9 +5,10 @@
  * NonIndexed, parallelism, backoffLimit, deadlines, suspend and resume.
  *
  * Pure: see plan.h. Finished pods are counted from the pods themselves; what the caller knows of
- * finished pods that are gone is given in `gone`. Not simulated: pod failure and success
- * policies, per-index backoff limits, manual selectors, termination periods.
+ * finished pods that are gone is given in `gone`. Not simulated: waits between retries per index
+ * (they are the whole job's), manual selectors, podReplacementPolicy, termination periods.
  */
+#include "member-sync/sim/batch_policy.h"
 #include "member-sync/sim/conditions.h"
 #include "member-sync/sim/plan.h"
 
@@ -20,7 +21,8 @@ struct batch_job_spec {
 	int64_t active_deadline; /* seconds; -1: none */
 	int64_t ttl;		 /* seconds after it finished; -1: never */
 	bool indexed, suspend;
-	int32_t time_scale; /* divides the waits between retries; at least 1 */
+	int32_t time_scale;	     /* divides the waits between retries; at least 1 */
+	struct batch_policy *policy; /* owned by the record; NULL: none */
 };
 
 struct batch_job_state {
@@ -29,6 +31,7 @@ struct batch_job_state {
 	usec started, completed; /* 0: unset */
 	/* Indexed: completions flags, owned; NULL until the first one is done */
 	bool *done;
+	bool *failed_indexes; /* likewise, where backoffLimitPerIndex says so */
 	/* Not in the status: pods that finished and are gone, and the attempts so far */
 	int64_t gone_succeeded, gone_failed;
 	int32_t attempts;

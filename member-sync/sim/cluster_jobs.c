@@ -148,6 +148,7 @@ static void job_free(struct sim_job *j)
 	vec_done(&j->pods);
 	vec_done(&j->children);
 	batch_job_state_done(&j->state.batch);
+	batch_policy_destroy(j->spec.batch.policy);
 	free(j->spec.job_set);
 	free(j->state.job_set);
 	free(j->ns);

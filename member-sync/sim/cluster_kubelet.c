@@ -118,7 +118,7 @@ static void finish(struct cluster *c, struct sim_pod *p, enum pod_next next,
 	bool good = next == POD_NEXT_SUCCEEDED;
 	end_run(c, p, good ? "Succeeded" : next == POD_NEXT_LOST ? "Killed" : "Failed");
 	p->phase = good ? POD_SUCCEEDED : POD_FAILED;
-	if (next == POD_NEXT_LOST && !p->exit_code)
+	if (next == POD_NEXT_LOST) /* killed before it could end with its own */
 		p->exit_code = 137;
 	scheduler_unbind(c->scheduler, &p->sched);
 	(void)!put_status(c, p, o, false, NULL);

@@ -162,14 +162,37 @@ void cluster_pods_forget(struct cluster *c, struct sim_pod *p)
 	c->stats.pods--;
 }
 
+struct pod_view cluster_pods_view(const struct sim_pod *p)
+{
+	return (struct pod_view){
+	    .set = p->set,
+	    .index = p->index,
+	    .attempt = p->attempt,
+	    .phase = p->phase,
+	    .deleting = p->deleting,
+	    .ready = p->phase == POD_RUNNING && p->started,
+	    .restarts = p->restarts,
+	    .exit_code = p->exit_code,
+	    .disrupted = p->lost,
+	    .finished = p->ended,
+	    .ns = p->ns,
+	    .name = p->name,
+	    .containers = p->class->containers,
+	    .n_containers = p->class->n_containers,
+	};
+}
+
 static void count_gone(struct sim_pod *p)
 {
+	struct pod_view view = cluster_pods_view(p);
 	struct sim_job *j = p->owner;
 	if (!j || j->type != SIM_BATCH || cluster_jobs_finished(j))
 		return;
 	/* A pod that went while it ran has failed for its Job, unless the Job itself took it. */
 	j->state.batch.gone_succeeded += p->phase == POD_SUCCEEDED;
-	j->state.batch.gone_failed += p->phase == POD_FAILED;
+	j->state.batch.gone_failed +=
+	    p->phase == POD_FAILED &&
+	    batch_policy_judge(j->spec.batch.policy, &view, NULL) != BATCH_IGNORE;
 }
 
 /* A change from outside: what a controller may have to react to. */

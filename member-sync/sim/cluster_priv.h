@@ -26,10 +26,6 @@ struct sim_pod;
 
 enum pod_restart { POD_RESTART_ALWAYS, POD_RESTART_ON_FAILURE, POD_RESTART_NEVER };
 
-struct sim_container {
-	char *name, *image;
-};
-
 /* What pods with the same spec share. */
 struct sim_class {
 	struct scheduler_shape *shape;
@@ -165,6 +161,8 @@ void cluster_nodes_add(struct cluster *c, const struct store_object *o);
 void cluster_pods_observe(struct cluster *c, const struct registry_change *ch);
 void cluster_pods_add(struct cluster *c, const struct store_object *o);
 void cluster_pods_forget(struct cluster *c, struct sim_pod *p); /* drops the record */
+/* What its job's controller sees of it; borrowed from the record. */
+struct pod_view cluster_pods_view(const struct sim_pod *p);
 /* Deletes it as its controller; -ESTALE, -ENOENT: overtaken, look again. */
 int cluster_pods_delete(struct cluster *c, struct sim_pod *p);
 /* Takes it off the queue of pods without a node; fine when it is not there. */

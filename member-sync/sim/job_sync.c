@@ -18,20 +18,8 @@ struct sync {
 
 static void view_pods(struct sync *s)
 {
-	vec_foreach (&s->j->pods, it) {
-		const struct sim_pod *p = *it;
-		vec_push(&s->views, (struct pod_view){
-					.set = p->set,
-					.index = p->index,
-					.attempt = p->attempt,
-					.phase = p->phase,
-					.deleting = p->deleting,
-					.ready = p->phase == POD_RUNNING && p->started,
-					.restarts = p->restarts,
-					.exit_code = p->exit_code,
-					.finished = p->ended,
-				    });
-	}
+	vec_foreach (&s->j->pods, p)
+		vec_push(&s->views, cluster_pods_view(*p));
 }
 
 static int put_status(struct sync *s)

@@ -8,10 +8,15 @@
  * from these, so deciding twice makes nothing twice.
  */
 #include "base/clock.h"
+#include "base/span.h"
 #include "base/vec.h"
 #include "kube/pod_info.h"
 #include <stdbool.h>
 #include <stdint.h>
+
+struct sim_container {
+	char *name, *image;
+};
 
 struct pod_view {
 	int32_t set;   /* index of the pod set in the job's spec */
@@ -21,7 +26,11 @@ struct pod_view {
 	bool deleting, ready;
 	int32_t restarts;  /* of its container, in place */
 	int32_t exit_code; /* of a finished pod */
+	bool disrupted;	   /* failed by its node, not by itself: condition DisruptionTarget */
 	usec finished;
+	struct span ns, name; /* for messages */
+	const struct sim_container *containers;
+	size_t n_containers;
 };
 
 struct plan_create {

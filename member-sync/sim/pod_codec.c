@@ -103,6 +103,8 @@ void pod_codec_read_status(struct sim_pod *p, const struct store_object *o)
 	struct span status = store_object_part(o, o->extents.status);
 	p->phase = phase_of(plain(status, "phase"));
 	p->start_time = read_time(status, "startTime");
+	if (sim_pod_over(p) && span_is(plain(status, "reason"), POD_CODEC_LOST))
+		p->lost = true;
 	if (!status.len)
 		return;
 	/* only a scheduler that found no node writes conditions while it is pending */

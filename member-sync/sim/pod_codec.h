@@ -13,6 +13,9 @@
 /* "true": runs until it is deleted. */
 #define POD_CODEC_FOREVER "muster.dev/sim-forever"
 
+/* status.reason of a pod whose node took it along. */
+#define POD_CODEC_LOST "NodeLost"
+
 /* Fills a record whose class, uid, name and namespace are known; texts go to its arena. The
  * duration and exit code of `muster.dev/sim-duration` and `-exit-code`, or 10 s and 0. */
 void pod_codec_read(struct sim_pod *p, const struct store_object *o);

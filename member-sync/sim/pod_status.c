@@ -1,4 +1,5 @@
 #include "member-sync/sim/pod_status.h"
+#include "member-sync/sim/pod_codec.h"
 
 /* The kubelet's CrashLoopBackOff: 10 s, doubled up to 5 min. */
 #define FIRST_BACKOFF (10 * USEC_PER_SEC)
@@ -148,7 +149,8 @@ void pod_status_print(const struct sim_pod *p, const char *why, usec now, struct
 	buf_addf(out, "{\"phase\":\"%s\",", phase_name(p->phase));
 	print_conditions(p, now, out);
 	if (p->lost)
-		buf_add_str(out, ",\"reason\":\"NodeLost\",\"message\":\"The node of this pod was "
+		buf_add_str(out, ",\"reason\":\"" POD_CODEC_LOST
+				 "\",\"message\":\"The node of this pod was "
 				 "lost\"");
 	snprintf(ip, sizeof(ip), "10.%u.%u.%u", 128 + (p->address >> 16) % 127,
 		 (p->address >> 8) & 255, p->address & 255);

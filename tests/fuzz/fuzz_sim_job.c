@@ -16,6 +16,7 @@ static void job_done(struct sim_job *j)
 	job_codec_clear_sets(j);
 	vec_done(&j->sets);
 	batch_job_state_done(&j->state.batch);
+	batch_policy_destroy(j->spec.batch.policy);
 	free(j->spec.job_set);
 	free(j->state.job_set);
 	free(j->job_uid);
@@ -29,6 +30,8 @@ static void decide(struct sim_job *j, usec now)
 	struct job_set_plan set_plan = {0};
 	struct job_set_child kids[6] = {0};
 	struct pod_view pods[8];
+	char name[] = "main", image[] = "img";
+	const struct sim_container container = {name, image};
 	bool services;
 	for (int i = 0; i < 8; i++)
 		pods[i] = (struct pod_view){.set = i % 3,
@@ -36,6 +39,10 @@ static void decide(struct sim_job *j, usec now)
 					    .attempt = i % 2,
 					    .phase = (enum pod_phase)(i % 4),
 					    .ready = i % 4 == POD_RUNNING,
+					    .exit_code = i,
+					    .disrupted = i % 3 == 0,
+					    .containers = &container,
+					    .n_containers = 1,
 					    .finished = now};
 	for (int i = 0; i < 6 && j->type == SIM_JOB_SET && j->spec.job_set->n_jobs; i++)
 		kids[i] = (struct job_set_child){.set = i % (int)j->spec.job_set->n_jobs,

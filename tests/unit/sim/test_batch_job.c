@@ -13,6 +13,9 @@ struct world {
 };
 
 static struct world w;
+static struct batch_policy policy;
+static char main_name[] = "main", main_image[] = "img";
+static const struct sim_container main_container = {main_name, main_image};
 
 static int setup(void **state)
 {
@@ -23,6 +26,7 @@ static int setup(void **state)
 					 .active_deadline = -1,
 					 .ttl = -1,
 					 .time_scale = 1};
+	policy = (struct batch_policy){.limit_per_index = -1, .max_failed_indexes = -1};
 	return 0;
 }
 
@@ -44,8 +48,14 @@ static void decide(void)
 static void obey(enum pod_phase phase)
 {
 	vec_foreach (&w.plan.creates, c)
-		w.pods[w.n++] = (struct pod_view){
-		    .index = c->index, .attempt = c->attempt, .phase = phase, .ready = true};
+		w.pods[w.n++] = (struct pod_view){.index = c->index,
+						  .attempt = c->attempt,
+						  .phase = phase,
+						  .ready = true,
+						  .ns = SPAN("team"),
+						  .name = SPAN("job-x7k2p"),
+						  .containers = &main_container,
+						  .n_containers = 1};
 }
 
 static bool is(const char *type)
@@ -130,6 +140,130 @@ static void the_backoff_limit_fails_it(void **state)
 	assert_string_equal(conditions_get(&w.state.conditions, "Failed")->reason,
 			    "BackoffLimitExceeded");
 	assert_int_equal(w.state.failed, 1);
+}
+
+static void a_failure_rule_fails_the_job_at_once(void **state)
+{
+	w.spec.policy = &policy;
+	policy.n_failure = 1;
+	policy.failure[0] = (struct batch_failure_rule){
+	    .action = BATCH_FAIL_JOB, .by_exit_code = true, .codes = {(uint64_t)1 << 42}};
+	decide();
+	obey(POD_RUNNING);
+	w.pods[0].phase = w.pods[1].phase = POD_FAILED;
+	w.pods[0].exit_code = 42;
+	w.pods[1].exit_code = 1;
+	decide();
+	assert_true(is("FailureTarget"));
+	const struct condition *failed = conditions_get(&w.state.conditions, "Failed");
+	assert_string_equal(failed->reason, "PodFailurePolicy");
+	assert_string_equal(failed->message,
+			    "Container main for pod team/job-x7k2p failed with exit code 42 "
+			    "matching FailJob rule at index 0");
+}
+
+static void an_ignored_failure_does_not_count(void **state)
+{
+	w.spec.policy = &policy;
+	w.spec.backoff_limit = 0;
+	policy.n_failure = 1;
+	policy.failure[0] =
+	    (struct batch_failure_rule){.action = BATCH_IGNORE, .by_disruption = true};
+	decide();
+	obey(POD_RUNNING);
+	w.pods[0].phase = POD_FAILED;
+	w.pods[0].disrupted = true;
+	decide();
+	assert_int_equal(w.state.failed, 0);
+	assert_false(is("FailureTarget"));
+	assert_int_equal(w.plan.creates.len, 1);
+	w.pods[1].phase = POD_FAILED; /* on its own account */
+	decide();
+	assert_true(is("FailureTarget"));
+}
+
+static void an_index_that_failed_too_often_is_given_up(void **state)
+{
+	w.spec.indexed = true;
+	w.spec.policy = &policy;
+	w.spec.backoff_limit = INT32_MAX;
+	w.spec.parallelism = 3;
+	policy.limit_per_index = 0;
+	decide();
+	obey(POD_RUNNING);
+	w.pods[1].phase = POD_FAILED;
+	decide();
+	assert_true(w.state.failed_indexes[1]);
+	assert_int_equal(w.plan.creates.len, 0); /* not tried again, not even later */
+	assert_int_equal(w.plan.again, 0);
+	assert_false(is("FailureTarget"));
+	w.pods[0].phase = w.pods[2].phase = POD_SUCCEEDED;
+	decide();
+	assert_string_equal(conditions_get(&w.state.conditions, "Failed")->reason, "FailedIndexes");
+	assert_string_equal(conditions_get(&w.state.conditions, "Failed")->message,
+			    "Job has failed indexes");
+}
+
+static void too_many_failed_indexes_fail_the_job(void **state)
+{
+	w.spec.indexed = true;
+	w.spec.policy = &policy;
+	w.spec.parallelism = 3;
+	policy.limit_per_index = 5;
+	policy.max_failed_indexes = 0;
+	policy.n_failure = 1;
+	policy.failure[0] = (struct batch_failure_rule){
+	    .action = BATCH_FAIL_INDEX, .by_exit_code = true, .not_in = true};
+	decide();
+	obey(POD_RUNNING);
+	w.pods[2].phase = POD_FAILED;
+	w.pods[2].exit_code = 9;
+	decide();
+	assert_string_equal(conditions_get(&w.state.conditions, "FailureTarget")->reason,
+			    "MaxFailedIndexesExceeded");
+	assert_int_equal(w.plan.deletes.len, 2);
+}
+
+static void a_success_rule_ends_the_job_early(void **state)
+{
+	bool leader[3] = {true};
+	w.spec.indexed = true;
+	w.spec.policy = &policy;
+	w.spec.parallelism = 3;
+	policy.n_success = 2;
+	policy.success[0] = (struct batch_success_rule){.count = 3};
+	policy.success[1] = (struct batch_success_rule){.indexes = leader, .count = -1};
+	decide();
+	obey(POD_RUNNING);
+	w.pods[1].phase = POD_SUCCEEDED;
+	decide();
+	assert_false(is("SuccessCriteriaMet"));
+	w.pods[0].phase = POD_SUCCEEDED;
+	decide();
+	assert_true(is("SuccessCriteriaMet"));
+	assert_false(is("Complete")); /* a pod still runs */
+	assert_int_equal(w.plan.deletes.len, 1);
+	w.n = 2;
+	decide();
+	const struct condition *complete = conditions_get(&w.state.conditions, "Complete");
+	assert_string_equal(complete->reason, "SuccessPolicy");
+	assert_string_equal(complete->message, "Matched rules at index 1");
+}
+
+static void a_rule_about_another_container_does_not_match(void **state)
+{
+	struct pod_view p = {.exit_code = 7, .containers = &main_container, .n_containers = 1};
+	size_t rule = 9;
+	policy.n_failure = 2;
+	policy.failure[0] = (struct batch_failure_rule){
+	    .action = BATCH_FAIL_JOB, .by_exit_code = true, .container = "sidecar", .not_in = true};
+	policy.failure[1] = (struct batch_failure_rule){
+	    .action = BATCH_IGNORE, .by_exit_code = true, .container = "main", .not_in = true};
+	assert_int_equal(batch_policy_judge(&policy, &p, &rule), BATCH_IGNORE);
+	assert_int_equal(rule, 1);
+	p.exit_code = 0; /* never asked about */
+	assert_int_equal(batch_policy_judge(&policy, &p, &rule), BATCH_COUNT);
+	assert_int_equal(batch_policy_judge(NULL, &p, &rule), BATCH_COUNT);
 }
 
 static void suspend_takes_pods_and_resume_starts_anew(void **state)
@@ -232,6 +366,12 @@ int main(void)
 	    T(an_indexed_job_runs_each_index_once),
 	    T(a_deleting_pod_keeps_its_index),
 	    T(the_backoff_limit_fails_it),
+	    T(a_failure_rule_fails_the_job_at_once),
+	    T(an_ignored_failure_does_not_count),
+	    T(an_index_that_failed_too_often_is_given_up),
+	    T(too_many_failed_indexes_fail_the_job),
+	    T(a_success_rule_ends_the_job_early),
+	    T(a_rule_about_another_container_does_not_match),
 	    T(suspend_takes_pods_and_resume_starts_anew),
 	    T(a_job_born_suspended_says_so_at_once),
 	    T(a_deadline_fails_it),

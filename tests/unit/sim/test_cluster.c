@@ -393,6 +393,51 @@ static void a_job_completes_its_indexes(void **state)
 	assert_int_equal(count(TYPE_POD), 3);
 }
 
+static void rules_about_failed_pods_come_from_the_object(void **state)
+{
+	create(TYPE_JOB,
+	       "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'strict'},'spec':{"
+	       "'completionMode':'Indexed','completions':2,'parallelism':2,"
+	       "'backoffLimitPerIndex':1,'podFailurePolicy':{'rules':["
+	       "{'action':'FailJob','onExitCodes':{'containerName':'c','operator':'In',"
+	       "'values':[3]}},"
+	       "{'action':'Ignore','onPodConditions':[{'type':'DisruptionTarget'}]}]},"
+	       "'template':{'metadata':{'annotations':{'muster.dev/sim-duration':'2s',"
+	       "'muster.dev/sim-exit-code':'3'}},'spec':{'restartPolicy':'Never','containers':["
+	       "{'name':'c','image':'x','resources':{'requests':{'nvidia.com/gpu':'8'}}}]}}}}");
+	delete (TYPE_NODE, "", "gpu-0"); /* takes a pod, which is not the job's fault */
+	settle();
+	auto_json *disturbed = get(TYPE_JOB, "default", "strict");
+	assert_null(json_path(disturbed, "status", "failed", NULL));
+	pass(2 * S);
+	auto_json *job = get(TYPE_JOB, "default", "strict");
+	const struct cJSON *failed = json_at(json_path(job, "status", "conditions", NULL), 1);
+	assert_string_equal(json_str(failed, "type"), "Failed");
+	assert_string_equal(json_str(failed, "reason"), "PodFailurePolicy");
+	assert_non_null(strstr(json_str(failed, "message"), "failed with exit code 3 matching "
+							    "FailJob rule at index 0"));
+}
+
+static void a_job_that_grows_keeps_what_is_done(void **state)
+{
+	create(TYPE_JOB, JOB("grow", ",'completionMode':'Indexed','completions':2,'parallelism':2",
+			     "'cpu':'1'"));
+	pass(S);
+	auto_json *tree = get(TYPE_JOB, "default", "grow");
+	json_set_int(json_get(tree, "spec"), "completions", 40);
+	json_set_int(json_get(tree, "spec"), "parallelism", 40);
+	struct command *c =
+	    command_create(COMMAND_UPDATE, kind(TYPE_JOB), SPAN("default"), SPAN("grow"));
+	c->expected_revision = revision_of(TYPE_JOB, "default", "grow");
+	c->draft = draft(kind(TYPE_JOB), tree);
+	submit(c);
+	for (int i = 0; i < 8; i++)
+		pass(S);
+	auto_json *job = get(TYPE_JOB, "default", "grow");
+	assert_string_equal(json_value_str(json_path(job, "status", "completedIndexes", NULL)),
+			    "0-39");
+}
+
 static void a_pod_that_fits_nowhere_waits_for_room(void **state)
 {
 	create(TYPE_JOB, JOB("big", ",'completions':3,'parallelism':3", "'nvidia.com/gpu':'8'"));
@@ -621,6 +666,8 @@ int main(void)
 	    T(a_failing_job_fails),
 	    T(on_failure_restarts_in_place_with_backoff),
 	    T(a_job_completes_its_indexes),
+	    T(rules_about_failed_pods_come_from_the_object),
+	    T(a_job_that_grows_keeps_what_is_done),
 	    T(a_pod_that_fits_nowhere_waits_for_room),
 	    T(deleting_a_job_takes_its_pods),
 	    T(a_deleted_node_takes_its_pods_with_it),
