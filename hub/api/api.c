@@ -27,11 +27,13 @@ static void copy_user(struct call *c, const struct auth_user *u)
 static bool admit(struct call *c)
 {
 	struct auth_user user;
+	struct rbac_request wanted;
 	struct err e = ERR_INIT;
 	int r = auth_authenticate(c->listener->pki, c->request, &user, &e);
 	if (!r) {
 		copy_user(c, &user);
-		r = auth_authorize(&c->user, &c->info, &e);
+		auth_request(&c->info, c->request, &wanted);
+		r = auth_authorize(c->listener->authorizer, &c->user, &wanted, &e);
 	}
 	if (r)
 		call_fail(c, &e);
@@ -136,10 +138,6 @@ static void to_resource(struct call *c)
 		call_query(c);
 		return;
 	}
-	if (call_is_review(c)) {
-		call_review(c);
-		return;
-	}
 	c->kind = kind_by_resource(c->listener->backend->kinds, i->group, i->version, i->resource);
 	if (!c->kind) {
 		refuse_resource(c);
@@ -147,7 +145,10 @@ static void to_resource(struct call *c)
 	}
 	switch (door_of(c)) {
 	case DOOR_OBJECT:
-		to_object(c);
+		if (c->kind->verbs == KIND_VERBS_CREATE)
+			call_review(c);
+		else
+			to_object(c);
 		break;
 	case DOOR_PROXY:
 		call_proxy(c);
@@ -387,6 +388,7 @@ int api_add_listener(struct api *a, const struct api_listener_options *o, struct
 	l->truth = feed_create(o->backend->truth, &a->mailbox);
 	if (o->backend->mirror)
 		l->mirror = feed_create(o->backend->mirror, &a->mailbox);
+	l->authorizer = authorizer_create(o->backend, l->truth, a->options.log);
 	make_keys(l);
 	make_url(l, host);
 	l->hook = (struct backend_listener){.committed = on_commit, .arg = l};
@@ -414,6 +416,8 @@ int api_start(struct api *a, struct err *reterr)
 	if (r)
 		return r;
 	uv_timer_start(&a->second, on_second, 1000, 1000);
+	for (struct api_listener *l = a->listeners; l; l = l->next)
+		authorizer_start(l->authorizer);
 	if (uv_thread_create(&a->thread, run, a) < 0)
 		return err_set(reterr, ERR_INTERNAL, "cannot start the API's thread");
 	a->started = true;
@@ -433,6 +437,7 @@ void api_stop(struct api *a, usec grace)
 static void listener_destroy(struct api_listener *l)
 {
 	documents_destroy(l->documents);
+	authorizer_destroy(l->authorizer);
 	feed_destroy(l->truth);
 	feed_destroy(l->mirror);
 	free(l);

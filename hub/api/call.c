@@ -156,6 +156,14 @@ int call_read_dry_run(struct call *c, struct err *reterr)
 	return 0;
 }
 
+int call_authorize(const struct call *c, enum api_verb verb, struct err *reterr)
+{
+	struct rbac_request q;
+	auth_request(&c->info, c->request, &q);
+	q.verb = span_of(api_verb_name(verb));
+	return auth_authorize(c->listener->authorizer, &c->user, &q, reterr);
+}
+
 struct store *call_store(const struct call *c)
 {
 	return backend_store(c->listener->backend, c->kind);

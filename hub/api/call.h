@@ -31,7 +31,8 @@ struct api_listener {
 	struct backend *backend;
 	const struct pki *pki;
 	struct http_listener *http;
-	struct documents *documents;	       /* discovery and OpenAPI of its kinds */
+	struct documents *documents; /* discovery and OpenAPI of its kinds */
+	struct authorizer *authorizer;
 	struct feed *truth, *mirror;	       /* mirror NULL: everything is in truth */
 	uint8_t truth_key[32], mirror_key[32]; /* of continue tokens */
 	struct backend_listener hook;
@@ -122,6 +123,10 @@ int call_read_dry_run(struct call *c, struct err *reterr) MUST_CHECK;
 /* A parameter, absent when empty. */
 struct span call_param(const struct call *c, const char *name);
 
+/* Whether the caller may do something else to the call's resource too, as an apply that turns out
+ * to create must. ERR_FORBIDDEN. */
+int call_authorize(const struct call *c, enum api_verb verb, struct err *reterr) MUST_CHECK;
+
 /* The store of the call's kind, its feed and its token key. */
 struct store *call_store(const struct call *c);
 struct feed *call_feed(const struct call *c);
@@ -141,7 +146,6 @@ void call_delete_collection(struct call *c);
 void call_review(struct call *c); /* SelfSubjectAccessReview and such */
 void call_query(struct call *c);  /* /apis/muster.dev/v1alpha1/... */
 void call_proxy(struct call *c);  /* clusters/NAME/proxy, pods/NAME/log */
-bool call_is_review(const struct call *c);
 void call_health(struct call *c); /* /version, /healthz, /metrics, ... or 404 */
 
 #endif

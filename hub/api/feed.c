@@ -26,6 +26,7 @@ struct feed {
 	size_t held; /* bytes of frames alive */
 	struct feed_watcher *dirty, **dirty_tail;
 	struct buf scratch, old;
+	const struct feed_observer *observer;
 };
 
 static const char *const event_names[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
@@ -282,6 +283,13 @@ static void to_list(struct turn *t, struct feed_list *l, const struct store_log_
 	}
 }
 
+static void to_observer(const struct feed_observer *o, const struct store_log_row *row)
+{
+	for (size_t i = 0; o && i < o->n_types; i++)
+		if (o->types[i] == row->object.key.type)
+			o->row(o->arg, row);
+}
+
 static int on_row(void *arg, const struct store_log_row *row)
 {
 	struct turn *t = arg;
@@ -294,7 +302,8 @@ static int on_row(void *arg, const struct store_log_row *row)
 		t->more = true;
 		return 1;
 	}
-	for (int form = 0; form < 4; form++) {
+	to_observer(f->observer, row);
+	for (int form = 0; f->n_live && form < 4; form++) {
 		struct span ns = form & 1 ? (k->ns.ptr ? k->ns : SPAN("")) : SPAN_NONE;
 		struct span name = form & 2 ? k->name : SPAN_NONE;
 		size_t len = make_key(key, k->type, ns, name);
@@ -350,13 +359,17 @@ static bool read_rows(struct feed *f)
 	if (store_read_begin(f->store, &reader, NULL) < 0)
 		return true; /* no reader free: try again in the next turn */
 	t.reader = reader;
-	if (f->n_live) {
+	if (f->n_live || f->observer) {
 		r = store_log_scan(reader, f->revision, on_row, &t);
 		if (r == -ETIME)
 			everyone_behind(f);
+		if (r == -ETIME && f->observer)
+			f->observer->lost(f->observer->arg);
 	}
 	if (!t.more)
 		f->revision = store_reader_revision(reader);
+	if (!t.more && f->observer)
+		f->observer->settled(f->observer->arg);
 	return t.more;
 }
 
@@ -389,6 +402,11 @@ void feed_wake(struct feed *f)
 {
 	if (!atomic_exchange(&f->posted, true))
 		mailbox_post(f->mailbox, &f->task);
+}
+
+void feed_observe(struct feed *f, const struct feed_observer *o)
+{
+	f->observer = o;
 }
 
 uint64_t feed_revision(const struct feed *f)

@@ -68,11 +68,24 @@ struct feed_watcher {
 	void (*overrun)(struct feed_watcher *w);
 };
 
+/* A part of the program that follows a few kinds: called on the loop, in the order of the log, for
+ * every row of the feed's store after feed_revision() at the time of feed_observe(). */
+struct feed_observer {
+	const uint16_t *types; /* static */
+	size_t n_types;
+	void (*row)(void *arg, const struct store_log_row *row);
+	void (*lost)(void *arg);    /* rows were trimmed before they were seen: read all again */
+	void (*settled)(void *arg); /* no more rows for now */
+	void *arg;
+};
+
 struct feed *feed_create(struct store *store, struct mailbox *mailbox);
 struct feed *feed_destroy(struct feed *f); /* no watcher may be left */
 
 /* Any thread: rows up to the store's revision are committed. Coalesced. */
 void feed_wake(struct feed *f);
+/* The one observer of a feed; borrowed, before the loop runs. */
+void feed_observe(struct feed *f, const struct feed_observer *o);
 uint64_t feed_revision(const struct feed *f); /* rows up to here went through */
 
 /* Makes a watcher live: it gets every row after w->cursor from now on, which must be at least

@@ -1,142 +1,234 @@
 /*
- * Reviews about the caller: SelfSubjectAccessReview, SelfSubjectReview, SelfSubjectRulesReview
- * (kubernetes-api.md 1.12). Answered here, not stored; the verdicts are auth_authorize()'s.
+ * Reviews: questions about who somebody is and what they may do (kubernetes-api.md 1.12). POST
+ * only, answered here on a worker, never stored. Their kinds are in hub/kinds, for discovery and
+ * the schemas.
  */
 #include "api/call.h"
 #include "api/decode.h"
 #include "base/json.h"
-
-static const struct {
-	const char *group, *resource, *kind;
-} reviews[] = {
-    {"authorization.k8s.io", "selfsubjectaccessreviews", "SelfSubjectAccessReview"},
-    {"authorization.k8s.io", "selfsubjectrulesreviews", "SelfSubjectRulesReview"},
-    {"authentication.k8s.io", "selfsubjectreviews", "SelfSubjectReview"},
-};
-
-static int which(const struct call *c)
-{
-	for (size_t i = 0; i < ARRAY_LEN(reviews); i++)
-		if (span_is(c->info.group, reviews[i].group) &&
-		    span_is(c->info.resource, reviews[i].resource) &&
-		    span_is(c->info.version, "v1"))
-			return (int)i;
-	return -1;
-}
-
-bool call_is_review(const struct call *c)
-{
-	return which(c) >= 0;
-}
+#include "kinds/types.h"
 
 static struct span text_of(const struct cJSON *o, const char *key)
 {
 	const char *s = json_str(o, key);
-	return s ? span_of(s) : SPAN_NONE;
+	return s ? span_of(s) : SPAN("");
 }
 
-static bool verb_of(struct span word, enum api_verb *ret)
+/* ---- access ---- */
+
+static void read_request(const struct cJSON *spec, struct rbac_request *ret)
 {
-	for (int v = 0; v < API_VERB_MAX; v++)
-		if (span_is(word, api_verb_name((enum api_verb)v))) {
-			*ret = (enum api_verb)v;
-			return true;
-		}
-	return false;
+	const struct cJSON *resource = json_get(spec, "resourceAttributes");
+	const struct cJSON *other = json_get(spec, "nonResourceAttributes");
+	const struct cJSON *from = resource ? resource : other;
+	*ret = (struct rbac_request){.is_resource = resource != NULL,
+				     .verb = text_of(from, "verb"),
+				     .group = text_of(resource, "group"),
+				     .resource = text_of(resource, "resource"),
+				     .subresource = text_of(resource, "subresource"),
+				     .name = text_of(resource, "name"),
+				     .ns = text_of(resource, "namespace"),
+				     .path = text_of(other, "path")};
 }
 
-static struct cJSON *access_status(struct call *c, const struct cJSON *object)
+static struct cJSON *access_status(struct call *c, const struct rbac_user *u,
+				   const struct cJSON *spec)
 {
-	const struct cJSON *resource = json_path(object, "spec", "resourceAttributes", NULL);
-	const struct cJSON *other = json_path(object, "spec", "nonResourceAttributes", NULL);
 	struct cJSON *status = json_object();
-	struct request_info i = {.is_resource = resource != NULL, .verb = API_GET};
-	struct err e = ERR_INIT;
+	auto_buf reason = BUF_INIT;
+	struct rbac_request q;
 	bool allowed;
-	if (resource) {
-		i.group = text_of(resource, "group");
-		i.version = text_of(resource, "version");
-		i.resource = text_of(resource, "resource");
-		i.subresource = text_of(resource, "subresource");
-		i.name = text_of(resource, "name");
-		i.ns = text_of(resource, "namespace");
-		(void)verb_of(text_of(resource, "verb"), &i.verb);
-	} else {
-		i.path = text_of(other, "path");
-	}
-	allowed = auth_authorize(&c->user, &i, &e) == 0;
+	read_request(spec, &q);
+	allowed = authorizer_allows(c->listener->authorizer, u, &q, &reason);
 	json_set_bool(status, "allowed", allowed);
-	if (!allowed)
-		json_set_str(status, "reason", e.text);
+	if (reason.len)
+		json_set(status, "reason", json_new_span(buf_span(&reason)));
 	return status;
 }
 
-static struct cJSON *string_list(const char *only)
+/* Exactly one of resourceAttributes and nonResourceAttributes. */
+static void check_attributes(const struct cJSON *spec, struct field_errors *errors)
 {
-	struct cJSON *list = json_array();
-	json_append(list, json_new_str(only));
-	return list;
+	bool resource = json_is(json_get(spec, "resourceAttributes"), JSON_OBJECT);
+	bool other = json_is(json_get(spec, "nonResourceAttributes"), JSON_OBJECT);
+	if (resource && other)
+		field_errors_add(errors, FIELD_INVALID, "spec.nonResourceAttributes", "null",
+				 "cannot be specified in combination with resourceAttributes");
+	if (!resource && !other)
+		field_errors_add(errors, FIELD_INVALID, "spec.resourceAttributes", "null",
+				 "exactly one of nonResourceAttributes or resourceAttributes must "
+				 "be specified");
 }
 
-static struct cJSON *rules_status(struct call *c)
+static void check_local(const struct call *c, const struct cJSON *spec, struct field_errors *errors)
 {
-	struct cJSON *status = json_object(), *resources = json_array(), *paths = json_array();
-	struct request_info everything = {.is_resource = true,
-					  .verb = API_DELETE_COLLECTION,
-					  .resource = SPAN("*"),
-					  .group = SPAN("*")};
-	if (auth_authorize(&c->user, &everything, NULL) == 0) {
-		struct cJSON *rule = json_object(), *path = json_object();
-		json_set(rule, "verbs", string_list("*"));
-		json_set(rule, "apiGroups", string_list("*"));
-		json_set(rule, "resources", string_list("*"));
-		json_append(resources, rule);
-		json_set(path, "verbs", string_list("*"));
-		json_set(path, "nonResourceURLs", string_list("*"));
-		json_append(paths, path);
+	const struct cJSON *resource = json_get(spec, "resourceAttributes");
+	struct span ns = text_of(resource, "namespace");
+	if (json_get(spec, "nonResourceAttributes"))
+		field_errors_add(errors, FIELD_INVALID, "spec.nonResourceAttributes", "null",
+				 "disallowed on this kind of request");
+	if (resource && !span_eq(ns, c->info.ns)) {
+		auto_buf shown = BUF_INIT;
+		buf_add_json_str(&shown, ns);
+		field_errors_add(errors, FIELD_INVALID, "spec.resourceAttributes.namespace",
+				 shown.ptr, "must match metadata.namespace");
 	}
+}
+
+static struct rbac_user read_user(struct call *c, const struct cJSON *spec)
+{
+	const struct cJSON *list = json_get(spec, "groups");
+	struct span *groups =
+	    json_len(list) ? arena_array(c->mem, struct span, json_len(list)) : NULL;
+	size_t n = 0;
+	json_foreach (list, g)
+		if (json_value_str(g))
+			groups[n++] = span_of(json_value_str(g));
+	return (struct rbac_user){text_of(spec, "user"), groups, n};
+}
+
+static int review_access(struct call *c, struct cJSON *reply, struct field_errors *errors)
+{
+	const struct cJSON *spec = json_get(reply, "spec");
+	struct rbac_user u = auth_rbac_user(&c->user);
+	check_attributes(spec, errors);
+	if (c->kind->type == TYPE_LOCAL_SUBJECT_ACCESS_REVIEW)
+		check_local(c, spec, errors);
+	if (c->kind->type != TYPE_SELF_SUBJECT_ACCESS_REVIEW) {
+		u = read_user(c, spec);
+		if (!u.name.len && !u.n_groups)
+			field_errors_add(errors, FIELD_INVALID, "spec.user", "\"\"",
+					 "at least one of user or group must be specified");
+	}
+	if (!field_errors_any(errors))
+		json_set(reply, "status", access_status(c, &u, spec));
+	return 0;
+}
+
+/* ---- rules ---- */
+
+static void set_words(struct cJSON *rule, const char *key, struct rbac_words w)
+{
+	struct cJSON *list;
+	if (!w.n)
+		return;
+	list = json_array();
+	for (size_t i = 0; i < w.n; i++)
+		json_append(list, json_new_span(w.items[i]));
+	json_set(rule, key, list);
+}
+
+static void add_rule(struct cJSON *resources, struct cJSON *paths, const struct rbac_rule *r)
+{
+	struct cJSON *rule = json_object();
+	set_words(rule, "verbs", r->verbs);
+	if (r->resources.n) {
+		set_words(rule, "apiGroups", r->api_groups);
+		set_words(rule, "resources", r->resources);
+		set_words(rule, "resourceNames", r->resource_names);
+		json_append(resources, rule);
+	} else {
+		set_words(rule, "nonResourceURLs", r->non_resource_urls);
+		json_append(paths, rule);
+	}
+}
+
+static int review_rules(struct call *c, struct cJSON *reply, struct err *reterr)
+{
+	struct span ns = text_of(json_get(reply, "spec"), "namespace");
+	struct cJSON *status = json_object(), *resources = json_array(), *paths = json_array();
+	struct rbac_user u = auth_rbac_user(&c->user);
+	struct rbac_rule *rules;
+	auto_arena mem = ARENA_INIT;
+	size_t n;
+	if (!ns.len) {
+		json_free(status);
+		json_free(resources);
+		json_free(paths);
+		return err_set(reterr, ERR_BAD_REQUEST, "no namespace on request");
+	}
+	rbac_rules_of(authorizer_lock(c->listener->authorizer), &u, ns, &mem, &rules, &n);
+	for (size_t i = 0; i < n; i++)
+		add_rule(resources, paths, &rules[i]);
+	authorizer_unlock(c->listener->authorizer);
 	json_set(status, "resourceRules", resources);
 	json_set(status, "nonResourceRules", paths);
 	json_set_bool(status, "incomplete", false);
-	return status;
+	json_set(reply, "status", status);
+	return 0;
 }
 
-static struct cJSON *self_status(struct call *c)
+/* ---- users ---- */
+
+static struct cJSON *user_info(const struct auth_user *u)
 {
-	struct cJSON *status = json_object(), *user = json_object(), *groups = json_array();
-	json_set(user, "username", json_new_span(c->user.name));
-	for (size_t i = 0; i < c->user.n_groups; i++)
-		json_append(groups, json_new_span(c->user.groups[i]));
+	struct cJSON *user = json_object(), *groups = json_array();
+	json_set(user, "username", json_new_span(u->name));
+	for (size_t i = 0; i < u->n_groups; i++)
+		json_append(groups, json_new_span(u->groups[i]));
 	json_set(user, "groups", groups);
-	json_set(status, "userInfo", user);
-	return status;
+	return user;
+}
+
+static int review_self(struct call *c, struct cJSON *reply)
+{
+	struct cJSON *status = json_object();
+	json_set(status, "userInfo", user_info(&c->user));
+	json_set(reply, "status", status);
+	return 0;
+}
+
+/* ---- the call ---- */
+
+static int review(struct call *c, struct cJSON *reply, struct field_errors *errors,
+		  struct err *reterr)
+{
+	switch (c->kind->type) {
+	case TYPE_SELF_SUBJECT_RULES_REVIEW:
+		return review_rules(c, reply, reterr);
+	case TYPE_SELF_SUBJECT_REVIEW:
+		return review_self(c, reply);
+	default:
+		return review_access(c, reply, errors);
+	}
+}
+
+/* What the answer keeps of the question. Owned. */
+static struct cJSON *make_reply(const struct call *c, struct cJSON *object)
+{
+	struct cJSON *reply = json_object(), *spec = json_take(object, "spec");
+	char version[KIND_API_VERSION_MAX];
+	json_set_str(reply, "kind", c->kind->kind);
+	json_set_str(reply, "apiVersion", kind_api_version(c->kind, version));
+	json_set(reply, "metadata", json_object());
+	json_set(reply, "spec", spec);
+	return reply;
 }
 
 static void answer(struct call *c)
 {
-	int n = which(c);
-	struct cJSON *object = NULL, *reply = json_object(), *spec;
+	struct field_errors *errors = xcalloc(1, sizeof(*errors));
+	struct cJSON *object = NULL, *reply = NULL;
 	struct buf warnings = BUF_INIT;
 	struct err e = ERR_INIT;
-	char version[KIND_API_VERSION_MAX];
 	int r = decode_object(c, &object, &warnings, &e);
-	buf_done(&warnings);
+	if (!r) {
+		reply = make_reply(c, object);
+		r = review(c, reply, errors, &e);
+	}
+	if (!r && field_errors_any(errors))
+		r = status_set_invalid(&e, c->kind, "", errors);
 	if (r) {
-		call_fail(c, &e);
+		struct status_subject s = {.kind = c->kind, .errors = errors};
+		call_fail_with(c, &e, &s);
 	} else {
-		snprintf(version, sizeof(version), "%s/v1", reviews[n].group);
-		json_set_str(reply, "kind", reviews[n].kind);
-		json_set_str(reply, "apiVersion", version);
-		json_set(reply, "metadata", json_object());
-		spec = json_take(object, "spec");
-		json_set(reply, "spec", spec);
-		json_set(reply, "status",
-			 n == 0	  ? access_status(c, reply)
-			 : n == 1 ? rules_status(c)
-				  : self_status(c));
+		call_warn(c, buf_span(&warnings));
 		call_ok(c, 201, "application/json");
 		json_print(reply, &c->answer.body);
 	}
+	buf_done(&warnings);
+	field_errors_done(errors);
+	free(errors);
 	json_free(object);
 	json_free(reply);
 	call_to_loop(c, call_finish);
@@ -144,11 +236,15 @@ static void answer(struct call *c)
 
 void call_review(struct call *c)
 {
-	if (c->info.verb == API_CREATE) {
+	bool namespaced = c->kind->scope == KIND_NAMESPACED;
+	if (c->info.verb != API_CREATE || c->info.name.len) {
+		call_failf(c, ERR_METHOD_NOT_ALLOWED,
+			   "the server does not allow this method on the requested resource");
+		call_finish(c);
+	} else if (namespaced != (c->info.ns.len > 0)) {
+		call_failf(c, ERR_NOT_FOUND, "the server could not find the requested resource");
+		call_finish(c);
+	} else {
 		call_to_worker(c, answer);
-		return;
 	}
-	call_failf(c, ERR_METHOD_NOT_ALLOWED,
-		   "the server does not allow this method on the requested resource");
-	call_finish(c);
 }

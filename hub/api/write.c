@@ -1,5 +1,6 @@
 #include "api/write.h"
 
+#include "api/escalation.h"
 #include "api/read_options.h"
 #include "api/render.h"
 #include "base/json.h"
@@ -196,7 +197,7 @@ int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old, s
 	buf_done(&unknown);
 	if (!r && field_errors_any(&w->errors))
 		r = status_set_invalid(reterr, c->kind, w->name, &w->errors);
-	return r;
+	return r ? r : escalation_check(c, object, old, reterr);
 }
 
 /* ---- to the core and back ---- */

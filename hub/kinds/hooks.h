@@ -53,6 +53,12 @@ HOOK_VALIDATE(config_map_validate);
 HOOK_DEFAULT(secret_default);
 HOOK_VALIDATE(secret_validate);
 
+/* rbac_kinds.c */
+HOOK_VALIDATE(role_validate);
+HOOK_DEFAULT(role_binding_default);
+HOOK_VALIDATE(role_binding_validate);
+HOOK_CELLS(role_binding_cells);
+
 /* core_cells.c, job_cells.c, pod_cells.c */
 HOOK_CELLS(config_map_cells);
 HOOK_CELLS(secret_cells);

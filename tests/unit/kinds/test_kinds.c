@@ -103,6 +103,16 @@ static void both_sets_serve_what_they_should(void **state)
 	    TYPE_ELASTIC_QUOTA_TREE,
 	    TYPE_QUEUE,
 	    TYPE_QUEUE_UNIT,
+	    TYPE_ROLE,
+	    TYPE_ROLE_BINDING,
+	    TYPE_CLUSTER_ROLE,
+	    TYPE_CLUSTER_ROLE_BINDING,
+	    TYPE_SELF_SUBJECT_REVIEW,
+	    TYPE_TOKEN_REVIEW,
+	    TYPE_SUBJECT_ACCESS_REVIEW,
+	    TYPE_LOCAL_SUBJECT_ACCESS_REVIEW,
+	    TYPE_SELF_SUBJECT_ACCESS_REVIEW,
+	    TYPE_SELF_SUBJECT_RULES_REVIEW,
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(hub); i++)

@@ -526,6 +526,73 @@ static void a_pods_spec_is_fixed_but_for_its_images(void **state)
 	    span_starts(buf_span(&wrong), SPAN("spec: Forbidden: pod updates may not change")));
 }
 
+static void rbac_rules_say_what_they_are_for(void **state)
+{
+	(void)state;
+	expect_wrong(TYPE_ROLE,
+		     "{'metadata':{'name':'r'},'rules':[{'verbs':['get'],'apiGroups':[''],"
+		     "'resources':['pods']}]}",
+		     "");
+	expect_wrong(TYPE_ROLE, "{'metadata':{'name':'r'},'rules':[{'verbs':[]}]}",
+		     "rules[0].verbs: Required value: verbs must contain at least one value\n"
+		     "rules[0].apiGroups: Required value: resource rules must supply at least one "
+		     "api group\n"
+		     "rules[0].resources: Required value: resource rules must supply at least one "
+		     "resource\n");
+	expect_wrong(TYPE_ROLE,
+		     "{'metadata':{'name':'r'},'rules':[{'verbs':['get'],'nonResourceURLs':['/x']}"
+		     "]}",
+		     "rules[0].nonResourceURLs: Invalid value: [\"/x\"]: namespaced rules cannot "
+		     "apply to non-resource URLs\n");
+	expect_wrong(
+	    TYPE_CLUSTER_ROLE,
+	    "{'metadata':{'name':'r'},'rules':[{'verbs':['get'],'nonResourceURLs':['/x'],"
+	    "'resources':['pods']}],'aggregationRule':{}}",
+	    "rules[0].nonResourceURLs: Invalid value: [\"/x\"]: rules cannot apply to both "
+	    "regular resources and non-resource URLs\n"
+	    "aggregationRule.clusterRoleSelectors: Required value: at least one "
+	    "clusterRoleSelector required if aggregationRule is non-nil\n");
+}
+
+#define ROLE_REF "'roleRef':{'kind':'ClusterRole','name':'view'}"
+
+static void a_binding_names_a_role_and_real_subjects(void **state)
+{
+	(void)state;
+	auto_json *tree =
+	    tree_of("{'metadata':{'name':'b'}," ROLE_REF ",'subjects':[{'kind':'User',"
+		    "'name':'u'}]}");
+	auto_buf wrong = BUF_INIT;
+
+	admit(hub_kind(TYPE_ROLE_BINDING), tree, NULL, &wrong, NULL);
+	assert_string_equal(wrong.ptr, "");
+	assert_tree(json_get(tree, "subjects"),
+		    "[{'kind':'User','name':'u','apiGroup':'rbac.authorization.k8s.io'}]");
+	expect_wrong(TYPE_CLUSTER_ROLE_BINDING,
+		     "{'metadata':{'name':'b'}," ROLE_REF ",'subjects':[{'kind':'ServiceAccount',"
+		     "'name':'u'},{'kind':'Robot','name':'x'},{'kind':'User','name':''}]}",
+		     "subjects[0].namespace: Required value\n"
+		     "subjects[1].kind: Unsupported value: \"Robot\": supported values: \"Group\", "
+		     "\"ServiceAccount\", \"User\"\n"
+		     "subjects[2].name: Required value\n");
+	expect_wrong(TYPE_CLUSTER_ROLE_BINDING,
+		     "{'metadata':{'name':'b'},'roleRef':{'kind':'Role','name':'x'}}",
+		     "roleRef.kind: Unsupported value: \"Role\": supported values: "
+		     "\"ClusterRole\"\n");
+}
+
+static void a_binding_stays_with_its_role(void **state)
+{
+	(void)state;
+	auto_json *old = tree_of("{'metadata':{'name':'b'}," ROLE_REF "}");
+	auto_json *tree =
+	    tree_of("{'metadata':{'name':'b'},'roleRef':{'kind':'ClusterRole','name':'edit'}}");
+	auto_buf wrong = BUF_INIT;
+
+	admit(hub_kind(TYPE_ROLE_BINDING), tree, old, &wrong, NULL);
+	assert_non_null(strstr(wrong.ptr, "cannot change roleRef"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -552,6 +619,9 @@ int main(void)
 	    cmocka_unit_test(an_event_changes_shape_and_back),
 	    cmocka_unit_test(a_namespace_is_born_active),
 	    cmocka_unit_test(a_pods_spec_is_fixed_but_for_its_images),
+	    cmocka_unit_test(rbac_rules_say_what_they_are_for),
+	    cmocka_unit_test(a_binding_names_a_role_and_real_subjects),
+	    cmocka_unit_test(a_binding_stays_with_its_role),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
