@@ -28,6 +28,7 @@ enum standing { STANDING_UNUSABLE, STANDING_DOUBT, STANDING_DOWN, STANDING_WELL 
 struct member {
 	struct member_host *host;
 	uint32_t number;
+	uint64_t join; /* id of the order that made it, for its facts */
 	char *name;
 	uint64_t cursors[STREAM_MAX];
 	struct kubeconfig k;
@@ -77,6 +78,7 @@ static void emit(void *arg, struct fact *take_fact)
 	struct member *m = arg;
 
 	take_fact->member = m->number;
+	take_fact->join = m->join;
 	memcpy(take_fact->incarnation, m->identity, STORE_UID_LEN);
 	fact_queue_add(&m->facts, take_fact);
 }
@@ -520,6 +522,7 @@ struct member *member_create(struct member_host *host, struct order *take_join)
 
 	m->host = host;
 	m->number = take_join->member;
+	m->join = take_join->id;
 	m->name = xstrdup(take_join->name ? take_join->name : "");
 	m->jitter = jitter_next(&host->jitter);
 	memcpy(m->cursors, take_join->cursors, sizeof(m->cursors));

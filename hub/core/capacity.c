@@ -394,6 +394,16 @@ struct restore {
 	struct arena mem;
 };
 
+static void restore_pod(struct core *c, struct member *m, const struct pod_info *pod)
+{
+	auto_buf key = BUF_INIT;
+
+	pod_apply(c, m, pod);
+	struct member_pod *p = map_get(&m->pods, pod_key(pod, &key));
+	if (p)
+		p->object = span_is(pod->hub_uid, c->hub_uid);
+}
+
 static int restore_row(void *arg, struct span key, struct span value)
 {
 	struct restore *r = arg;
@@ -404,7 +414,7 @@ static int restore_row(void *arg, struct span key, struct span value)
 	if (key.ptr[4] == 'n' && node_info_unpack(value, &r->mem, &node) == 0)
 		node_apply(r->c, r->m, &node);
 	else if (key.ptr[4] == 'p' && pod_info_unpack(value, &r->mem, &pod) == 0)
-		pod_apply(r->c, r->m, &pod);
+		restore_pod(r->c, r->m, &pod);
 	else if (key.ptr[4] == 'o')
 		restore_spent(r->c, r->m, span_make(key.ptr + 5, key.len - 5), value);
 	return 0;
@@ -423,6 +433,54 @@ static void restore(struct core *c, struct member *m, char what)
 	arena_done(&r.mem);
 }
 
+#define CLEAR_ROWS 32 /* a batch; a pod is three */
+
+struct clear {
+	char *keys[CLEAR_ROWS];
+	size_t lens[CLEAR_ROWS], n;
+};
+
+static int clear_collect(void *arg, struct span key, struct span value)
+{
+	struct clear *all = arg;
+
+	(void)value;
+	all->lens[all->n] = key.len;
+	all->keys[all->n++] = xstrndup(key.ptr, key.len);
+	return all->n == CLEAR_ROWS;
+}
+
+static void clear_row(struct core *c, struct member *m, struct span key)
+{
+	struct span name = span_make(key.ptr + 5, key.len - 5);
+
+	if (registry_batch_room(c->batch) < REGISTRY_RESERVE)
+		return;
+	if (key.ptr[4] == 'n')
+		node_remove(c, m, name);
+	else if (key.ptr[4] == 'p')
+		pod_remove(c, m, name);
+	registry_delete_aux(c->batch, true, STORE_AUX_DIGEST, key);
+}
+
+bool capacity_clear(struct core *c, struct member *m)
+{
+	struct clear all = {.n = 0};
+	struct store *s = c->mirror ? c->mirror : c->truth;
+	auto_reader *reader = NULL;
+	uint32_t number = __builtin_bswap32(m->number);
+
+	if (store_read_begin(s, &reader, NULL) < 0)
+		return false;
+	(void)store_scan_aux(reader, STORE_AUX_DIGEST,
+			     span_make((const char *)&number, sizeof(number)), clear_collect, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		clear_row(c, m, span_make(all.keys[i], all.lens[i]));
+		free(all.keys[i]);
+	}
+	return all.n == 0;
+}
+
 void capacity_restore_nodes(struct core *c, struct member *m)
 {
 	restore(c, m, 'n');
@@ -432,10 +490,6 @@ void capacity_restore_pods(struct core *c, struct member *m)
 {
 	restore(c, m, 'o');
 	restore(c, m, 'p');
-	map_foreach (&m->pods, e) {
-		struct member_pod *p = e->value;
-		p->object = p->job != 0;
-	}
 }
 
 void capacity_forget(struct core *c, struct member *m)

@@ -20,7 +20,10 @@ void capacity_sweep(struct core *c);
  * after, since they are tied to their jobs. */
 void capacity_restore_nodes(struct core *c, struct member *m);
 void capacity_restore_pods(struct core *c, struct member *m);
-/* Drops a member's nodes and pods from memory and mirror. */
+/* A member that is left: takes its digests, and the Pod objects of the hub's jobs, out of the
+ * mirror, as many as a batch has room for. True when nothing was left at the batch's begin. */
+bool capacity_clear(struct core *c, struct member *m);
+/* Drops a member's nodes and pods from memory alone. */
 void capacity_forget(struct core *c, struct member *m);
 /* Takes away what is kept of a job that holds nothing any more: one row, with its flush. */
 void capacity_settle(struct core *c, struct job *j);

@@ -90,6 +90,7 @@ void cursors_forget(struct core *c, struct member *m)
 {
 	char key[40];
 
+	m->cursors_dirty = 0;
 	for (enum member_stream s = 0; s < STREAM_MAX; s++)
 		registry_delete_aux(c->batch, in_mirror(s), STORE_AUX_CURSOR, key_of(m, s, key));
 }

@@ -34,7 +34,9 @@ static void take_fact(struct core *c, const struct fact *f)
 		courier_outcome(c, f);
 		return;
 	}
-	if (!m)
+	/* Told by streams that a newer JOIN ended: after a commit that failed they are ahead of
+	 * what is on disk, and the new ones tell again from there. */
+	if (!m || m->leaving || f->join != m->join)
 		return;
 	if (f->op == FACT_MEMBER) {
 		member_state(c, m, f);

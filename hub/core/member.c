@@ -164,9 +164,12 @@ static void join(struct core *c, struct member *m, const struct cJSON *cluster)
 	size_t len = 0;
 	char *kubeconfig = NULL;
 
+	m->secret = 0;
 	if (registry_get(c->batch, kind, text_of(ref, "namespace"), text_of(ref, "name"),
-			 &secret) == 0)
+			 &secret) == 0) {
 		kubeconfig = kubeconfig_of(&secret, &len);
+		m->secret = secret.revision;
+	}
 	if (!kubeconfig) {
 		(void)snprintf(
 		    message, sizeof(message),
@@ -177,6 +180,7 @@ static void join(struct core *c, struct member *m, const struct cJSON *cluster)
 		return;
 	}
 	struct order *o = order_create(ORDER_JOIN, m->number);
+	o->id = m->join = ++c->next_order;
 	o->name = xstrdup(m->name);
 	o->kubeconfig = kubeconfig;
 	o->kubeconfig_len = len;
@@ -214,6 +218,15 @@ void member_observe(struct core *c, const struct store_object *o)
 		m->unjoin_at = c->now;
 }
 
+static uint64_t secret_revision(struct core *c, struct span ns, struct span name)
+{
+	struct store_object o;
+
+	return registry_get(c->batch, kind_by_type(c->kinds, TYPE_SECRET), ns, name, &o) == 0
+		   ? o.revision
+		   : 0;
+}
+
 void member_observe_secret(struct core *c, struct span ns, struct span name)
 {
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_CLUSTER);
@@ -225,7 +238,10 @@ void member_observe_secret(struct core *c, struct span ns, struct span name)
 		    object_tree(&o, &tree, NULL) < 0)
 			continue;
 		const struct cJSON *ref = json_path(tree, "spec", "secretRef", NULL);
-		if (span_eq(text_of(ref, "namespace"), ns) && span_eq(text_of(ref, "name"), name))
+		if (!span_eq(text_of(ref, "namespace"), ns) || !span_eq(text_of(ref, "name"), name))
+			continue;
+		/* Told again, as after a restart: the connections are good. */
+		if (secret_revision(c, ns, name) != (*p)->secret)
 			join(c, *p, tree);
 	}
 }
@@ -254,17 +270,25 @@ void member_free(struct core *c, struct member *m)
 	free(m);
 }
 
+void member_erase(struct core *c, struct member *m)
+{
+	char key[64], text[OBJECT_UID_TEXT];
+
+	cursors_forget(c, m);
+	incarnation_key(m, key);
+	registry_delete_aux(c->batch, false, STORE_AUX_SETTING, span_of(key));
+	(void)snprintf(key, sizeof(key), "member/%s", object_uid_format(m->cluster_uid, text));
+	registry_delete_aux(c->batch, false, STORE_AUX_SETTING, span_of(key));
+}
+
 void member_forget(struct core *c, struct span name)
 {
 	struct member *m = member_by_name(c, name);
-	char key[64];
 
 	if (!m)
 		return;
 	vec_push(&c->orders, order_create(ORDER_LEAVE, m->number));
-	cursors_forget(c, m);
-	incarnation_key(m, key);
-	registry_delete_aux(c->batch, false, STORE_AUX_SETTING, span_of(key));
+	member_erase(c, m);
 	map_remove(&c->members_by_name, name);
 	c->members.items[m->number] = NULL;
 	member_free(c, m);

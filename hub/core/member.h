@@ -22,6 +22,8 @@ struct member *member_by_name(const struct core *c, struct span name);
 /* A Cluster object was committed (or read at start): creates or refreshes its member, and sends
  * the credentials to the net thread when they are new. */
 void member_observe(struct core *c, const struct store_object *cluster);
+/* Deletes the member's rows in truth: number, identity, cursors. At most STREAM_MAX + 2 rows. */
+void member_erase(struct core *c, struct member *m);
 /* The Cluster object is gone. */
 void member_forget(struct core *c, struct span name);
 /* Frees the record alone (shutdown, rebuild). */

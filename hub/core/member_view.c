@@ -98,7 +98,7 @@ void member_view_refresh(struct core *c, struct member *m)
 	spec.sum_of_free = mode && strcmp(mode, "sum") == 0;
 	spec.ready = m->condition == MEMBER_READY;
 	spec.fresh = spec.ready && m->nodes_listed && m->pods_listed;
-	spec.cordoned = spec.cordoned || m->deleting;
+	spec.cordoned = spec.cordoned || m->deleting || m->dead;
 	spec.ready_since_us = spec.fresh_since_us = m->condition_since;
 	m->cordoned = spec.cordoned;
 	struct err err;

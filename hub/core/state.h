@@ -68,6 +68,9 @@ struct member {
 	bool nodes_listed, pods_listed; /* the view is complete */
 	bool sweep_nodes, sweep_pods;	/* a relist ended: what it did not name goes */
 	bool cordoned, deleting, dead;	/* dead: the operator declared it */
+	bool leaving;	 /* nothing of it is needed any more: its facts are dropped */
+	uint64_t secret; /* revision of the Secret it was joined with */
+	uint64_t join;	 /* id of the JOIN whose facts count; 0: none was sent */
 	bool status_dirty;
 	usec status_due;
 	uint64_t cursors[STREAM_MAX];

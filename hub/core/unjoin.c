@@ -2,8 +2,10 @@
 
 #include "base/json.h"
 #include "core/binding.h"
+#include "core/capacity.h"
 #include "core/dispatch/courier.h"
 #include "core/job.h"
+#include "core/member.h"
 #include "core/query.h"
 #include "core/restore.h"
 
@@ -54,6 +56,12 @@ void unjoin_step(struct core *c, struct member *m)
 		return;
 	if (!m->dead && !courier_clean_member(c, m))
 		return;
+	m->leaving = true;
+	if (!capacity_clear(c, m) || registry_batch_room(c->batch) < STREAM_MAX + 4) {
+		m->unjoin_at = c->now;
+		return;
+	}
+	member_erase(c, m);
 	if (registry_get(c->batch, kind, SPAN_NONE, span_of(m->name), &o) == 0)
 		core_remove_hub_finalizer(c, kind, &o);
 }

@@ -5,7 +5,7 @@
  *
  * A fact owns everything it points to (one arena) and moves to the core. Facts of one member
  * keep their order; a later fact of the same object may replace one that still waits. A fact
- * carries the member's number and incarnation, and a stale one is dropped at the core's door.
+ * carries the member's number, incarnation and JOIN, and a stale one is dropped at the core's door.
  */
 #include "base/arena.h"
 #include "base/clock.h"
@@ -81,6 +81,7 @@ struct fact {
 	struct fact *next;
 	enum fact_op op;
 	uint32_t member;
+	uint64_t join; /* id of the ORDER_JOIN whose streams told it; 0 in a RESULT */
 	uint8_t incarnation[STORE_UID_LEN];
 	enum member_stream stream;
 	bool deleted;

@@ -22,7 +22,7 @@ enum order_op {
 struct order {
 	struct order *next;
 	enum order_op op;
-	uint64_t id; /* chosen by the core, unique in this process */
+	uint64_t id; /* chosen by the core, unique in this process; a JOIN's is in its facts */
 	uint32_t member;
 	/* CALL: refused (NOT_SENT) when the member's differs. JOIN: the identity it must have, all
 	 * zero when it is not known yet. */

@@ -57,6 +57,7 @@ static void pod_free(struct model_pod *p)
 	free(p->name);
 	free(p->ns);
 	free(p->job_uid);
+	free(p->hub_uid);
 	free(p->set);
 	free(p->node);
 	free(p);
@@ -144,6 +145,7 @@ static struct fact *fact_of(const struct model *m, enum fact_op op, enum member_
 {
 	struct fact *f = fact_create(op, m->number);
 
+	f->join = m->join;
 	memcpy(f->incarnation, m->incarnation, STORE_UID_LEN);
 	f->stream = s;
 	f->revision = revision;
@@ -182,6 +184,19 @@ static struct fact *copy_fact(const struct model *m, const struct model_copy *c,
 	return f;
 }
 
+static struct span pod_json(const struct model *m, const struct model_pod *p, struct arena *mem)
+{
+	auto_buf b = BUF_INIT;
+
+	buf_addf(
+	    &b,
+	    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+	    "\"%s\",\"uid\":\"00000000-0000-4000-8%03x-%012" PRIx64
+	    "\"},\"spec\":{\"containers\":[]}}",
+	    p->name, p->ns, m->incarnation[0], p->number);
+	return arena_span(mem, buf_span(&b));
+}
+
 static struct fact *pod_fact(const struct model *m, const struct model_pod *p,
 			     const struct model_event *e)
 {
@@ -195,6 +210,7 @@ static struct fact *pod_fact(const struct model *m, const struct model_pod *p,
 	    .revision = f->revision,
 	    .node = text_in(&f->mem, node),
 	    .phase = e ? e->pod_phase : p->phase,
+	    .hub_uid = text_in(&f->mem, p->hub_uid),
 	    .job_uid = text_in(&f->mem, p->job_uid),
 	    .pod_set = text_in(&f->mem, p->set),
 	    .epoch = p->epoch,
@@ -204,6 +220,8 @@ static struct fact *pod_fact(const struct model *m, const struct model_pod *p,
 	for (size_t i = 0; i < p->n_requests; i++)
 		f->pod.requests[i] = (struct info_amount){
 		    arena_span(&f->mem, p->requests[i].resource), p->requests[i].value};
+	if (p->hub_uid && !f->deleted)
+		f->json = pod_json(m, p, &f->mem);
 	return f;
 }
 
@@ -228,6 +246,7 @@ struct fact *model_ready(const struct model *m)
 {
 	struct fact *f = fact_create(FACT_MEMBER, m->number);
 
+	f->join = m->join;
 	f->member_state.condition = MEMBER_READY;
 	f->member_state.message = arena_strndup(&f->mem, "ok", 2);
 	f->member_state.apis = (1u << STREAM_MAX) - 1;
@@ -269,6 +288,8 @@ void model_join(struct model *m, const struct order *join)
 	drop_out(m);
 	m->joined = true;
 	m->number = join->member;
+	m->join = join->id;
+	m->joins++;
 	m->at = 0;
 	push(m, model_ready(m));
 	for (enum member_stream s = 0; s < STREAM_MAX; s++) {
@@ -387,6 +408,7 @@ static struct model_pod *pod_new(struct model *m, const char *ns, const char *na
 	p->ns = xstrdup(ns);
 	p->name = xstrdup(name);
 	p->phase = POD_PENDING;
+	p->number = ++m->next_pod;
 	vec_push(&m->pods, p);
 	return p;
 }
@@ -506,6 +528,7 @@ static void make_pods(struct model *m, struct model_copy *c, const struct cJSON 
 			p->gone = true; /* until it starts */
 			p->epoch = c->epoch;
 			p->job_uid = c->job_uid ? xstrdup(c->job_uid) : NULL;
+			p->hub_uid = c->hub_uid ? xstrdup(c->hub_uid) : NULL;
 			p->set = xstrndup(d.pod_sets[i].name.ptr, d.pod_sets[i].name.len);
 			p->requests = xcalloc(t->n_requests + 1, sizeof(*p->requests));
 			p->n_requests = t->n_requests;

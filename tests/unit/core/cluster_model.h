@@ -20,7 +20,8 @@
 struct model_pod {
 	char *name; /* in its copy's namespace, or "ns/name" of a foreign one */
 	char *ns, *job_uid, *set, *node; /* node NULL: not bound */
-	uint64_t epoch;
+	char *hub_uid;			 /* NULL: a foreign pod */
+	uint64_t epoch, number;
 	struct info_amount *requests;
 	size_t n_requests;
 	enum pod_phase phase;
@@ -71,17 +72,18 @@ struct model {
 	struct VEC(struct model_pod *) pods;
 	struct VEC(struct model_node *) nodes;
 	struct VEC(struct model_event *) events;
-	uint64_t next_uid;
+	uint64_t next_uid, next_pod;
 	/* the hub's connection */
 	bool joined;
 	uint32_t number;
+	uint64_t join; /* id of the order, in every fact */
 	uint64_t sent[STREAM_MAX];
 	size_t at; /* in events */
 	struct fact *out_head, **out_tail;
 	usec run_time; /* of the next copies */
 	/* what came to pass, for assertions */
 	uint64_t lists[STREAM_MAX];
-	uint64_t creates, starts, deletes, finished;
+	uint64_t joins, creates, starts, deletes, finished;
 };
 
 struct model *model_create(const char *name, const struct kind_set *kinds, uint8_t identity);

@@ -85,6 +85,7 @@ void world_open(struct world *w)
 	assert_int_equal(store_open_memory(&(struct store_options){0}, &w->truth, &err), 0);
 	assert_int_equal(store_open_memory(&(struct store_options){0}, &w->mirror, &err), 0);
 	w->truth = store_open_faulty(w->truth);
+	w->mirror = store_open_faulty(w->mirror);
 	start(w);
 }
 

@@ -38,7 +38,7 @@ struct world_replay {
 };
 
 struct world {
-	struct store *truth, *mirror; /* truth can be made to fail */
+	struct store *truth, *mirror; /* both can be made to fail */
 	struct core *core;
 	struct net net; /* the core's orders come here */
 	usec now;
@@ -78,6 +78,12 @@ enum err_kind world_create(struct world *w, uint16_t type, const char *json);
 enum err_kind world_patch(struct world *w, uint16_t type, const char *ns, const char *name,
 			  const char *merge_patch);
 enum err_kind world_delete(struct world *w, uint16_t type, const char *ns, const char *name);
+/* What pods request on a member, as the core sees it; milli-cpus. */
+int64_t world_requested(struct world *w, const struct model *m);
+/* Rows of the mirror (STORE_AUX_DIGEST) whose key begins with this member's number. */
+size_t world_digests(struct world *w, uint32_t member);
+/* Asks for an unjoin (kubectl delete cluster). */
+void world_unjoin(struct world *w, const char *name);
 /* Sends a create without waiting. */
 void world_send_create(struct world *w, uint16_t type, const char *json);
 void world_send_delete(struct world *w, uint16_t type, const char *ns, const char *name);

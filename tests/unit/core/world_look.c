@@ -104,6 +104,40 @@ size_t world_events(struct world *w, const char *job, const char *reason, const 
 	return n;
 }
 
+int64_t world_requested(struct world *w, const struct model *m)
+{
+	struct member *member = w->core->members.items[m->number];
+	struct cluster_totals t;
+	uint32_t cpu;
+
+	assert_int_equal(
+	    resource_table_index(fleet_resources(w->core->fleet), SPAN("cpu"), &cpu, NULL), 0);
+	cluster_view_totals(w->core->fleet, member->view, cpu, &t);
+	return t.requested;
+}
+
+static int count_row(void *arg, struct span key, struct span value)
+{
+	(void)key;
+	(void)value;
+	++*(size_t *)arg;
+	return 0;
+}
+
+size_t world_digests(struct world *w, uint32_t member)
+{
+	uint32_t number = __builtin_bswap32(member);
+	auto_reader *r = NULL;
+	size_t n = 0;
+
+	assert_int_equal(store_read_begin(w->mirror, &r, NULL), 0);
+	assert_int_equal(store_scan_aux(r, STORE_AUX_DIGEST,
+					span_make((const char *)&number, sizeof(number)), count_row,
+					&n),
+			 0);
+	return n;
+}
+
 const char *world_step(struct world *w, const char *ns, const char *binding)
 {
 	return world_field(w, TYPE_RESOURCE_BINDING, ns, binding,

@@ -71,6 +71,11 @@ enum err_kind world_edit_tree(struct world *w, int max_root, int max_a)
 	return world_patch(w, TYPE_ELASTIC_QUOTA_TREE, "kube-system", "tree", b.ptr);
 }
 
+void world_unjoin(struct world *w, const char *name)
+{
+	(void)world_delete(w, TYPE_CLUSTER, "", name);
+}
+
 void world_teams(struct world *w, int max_root, int max_a)
 {
 	auto_free char *tree = world_tree_text("tree", max_root, max_a);

@@ -1,0 +1,112 @@
+/*
+ * Members come, go, come back as others and are declared dead: what becomes of their jobs, and what
+ * is left of them (DESIGN section 7).
+ */
+#include "world.h"
+
+#include "core/member.h"
+#include "kube/object.h"
+
+#define STORY(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+/* A job of two pods that runs on c1. */
+static struct model *one_runs(struct world *w)
+{
+	struct model *m = world_join(w, "c1", 2, 8);
+
+	assert_int_equal(world_job(w, "default", "one", 2, 3, ""), ERR_NONE);
+	world_settle(w);
+	assert_string_equal(world_step(w, "default", "one-job"), "Suspended");
+	assert_int_equal(m->starts, 1);
+	return m;
+}
+
+/* ---- what streams told ---- */
+
+/* What the core did not keep is told again: it is not passed over because of what came later. */
+static void facts_of_before_a_failed_commit_move_no_cursor(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8);
+	struct model_pod *x = model_add_pod(m, "elsewhere", "x", "c1-n0", 2),
+			 *y = model_add_pod(m, "elsewhere", "y", "c1-n0", 3);
+
+	world_streams(w);
+	assert_int_equal(world_requested(w, m), 5000);
+	model_end_pod(m, x);
+	struct fact *lost = model_next_fact(m);
+	model_end_pod(m, y);
+	struct fact *later = model_next_fact(m);
+	assert_null(model_next_fact(m));
+	world_push(w, lost);
+	store_faulty_fail(w->mirror, STORE_CALL_APPLY, 1, ERR_NO_SPACE, false);
+	(void)world_turn(w);
+	assert_int_equal(w->err.kind, ERR_NO_SPACE);
+	/* This one was on its way when the core went back to what is on disk. */
+	world_push(w, later);
+	world_advance(w, 2 * USEC_PER_SEC);
+	world_restart(w);
+	world_streams(w);
+	assert_int_equal(m->joins, 3); /* at first, after the failure, after the restart */
+	assert_int_equal(world_requested(w, m), 0);
+	assert_int_equal(m->lists[STREAM_PODS], 1);
+}
+
+/* ---- an unjoin ---- */
+
+static void an_unjoin_leaves_nothing_behind(void **state)
+{
+	struct world *w = *state;
+	struct model *m = one_runs(w);
+	uint32_t number = m->number;
+
+	assert_true(world_digests(w, number) > 0);
+	assert_int_equal(world_count(w, TYPE_POD, "default"), 2);
+	for (int i = 0; i < 300; i++) {
+		char name[32];
+		(void)snprintf(name, sizeof(name), "other%d", i);
+		(void)model_add_pod(m, "elsewhere", name, "c1-n0", 0);
+	}
+	world_streams(w);
+	assert_true(world_digests(w, number) > 300);
+	world_unjoin(w, "c1");
+	world_settle(w);
+	assert_false(world_exists(w, TYPE_CLUSTER, "", "c1"));
+	assert_int_equal(model_left(m), 0);
+	assert_false(m->joined);
+	assert_int_equal(world_digests(w, number), 0);
+	assert_int_equal(world_count(w, TYPE_POD, "default"), 0);
+	assert_int_equal(w->core->members_by_name.len, 0);
+	/* The job waits for another one. */
+	assert_string_equal(world_step(w, "default", "one-job"), "Idle");
+	world_join(w, "c2", 2, 8);
+	world_settle(w);
+	assert_string_equal(world_step(w, "default", "one-job"), "Suspended");
+}
+
+static void pods_of_finished_jobs_go_with_their_copies_also_after_a_restart(void **state)
+{
+	struct world *w = *state;
+	struct model *m = one_runs(w);
+
+	model_finish(m, model_copy(m, "default", "one"), false);
+	world_settle(w);
+	assert_null(world_record(w, TYPE_JOB, "default", "one"));
+	world_restart(w);
+	world_settle(w);
+	assert_int_equal(world_count(w, TYPE_POD, "default"), 2);
+	assert_int_equal(world_delete(w, TYPE_JOB, "default", "one"), ERR_NONE);
+	world_settle(w);
+	assert_int_equal(model_left(m), 1); /* the namespace */
+	assert_int_equal(world_count(w, TYPE_POD, "default"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    STORY(facts_of_before_a_failed_commit_move_no_cursor),
+	    STORY(an_unjoin_leaves_nothing_behind),
+	    STORY(pods_of_finished_jobs_go_with_their_copies_also_after_a_restart),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
