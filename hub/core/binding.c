@@ -8,7 +8,8 @@
 #include <ctype.h>
 #include <errno.h>
 
-#define DIGEST_VERSION 2
+#define DIGEST_VERSION	   3
+#define DIGEST_NO_PRIORITY 2 /* an older version: the same without one */
 
 const char *binding_name(const struct kind *kind, const char *job_name, char out[BINDING_NAME_MAX])
 {
@@ -39,7 +40,12 @@ void binding_result(const struct job *j, const char *cluster, struct buf *out)
 
 /* ---- the digest ---- */
 
-enum { DIGEST_POLICY_NS = 1, DIGEST_MUST_QUEUE = 2, DIGEST_PROPAGATE_DEPS = 4 };
+enum {
+	DIGEST_POLICY_NS = 1,
+	DIGEST_MUST_QUEUE = 2,
+	DIGEST_PROPAGATE_DEPS = 4,
+	DIGEST_PRIORITY_PENDING = 8,
+};
 
 struct digest_head {
 	uint8_t version, step, start_seen, copy_gone;
@@ -49,6 +55,7 @@ struct digest_head {
 	uint32_t replacements;
 	uint8_t uid_len, policy_ns_len, policy_name_len, reason_len, flags;
 	uint32_t assignment_len;
+	int32_t priority; /* padding in the older version */
 };
 
 static void add_text(struct buf *b, const char *s)
@@ -77,8 +84,10 @@ static void digest_pack(const struct job *j, struct buf *out)
 	    .reason_len = (uint8_t)reason.len,
 	    .flags = (uint8_t)((j->policy_ns ? DIGEST_POLICY_NS : 0) |
 			       (j->must_queue ? DIGEST_MUST_QUEUE : 0) |
-			       (j->propagate_deps ? DIGEST_PROPAGATE_DEPS : 0)),
+			       (j->propagate_deps ? DIGEST_PROPAGATE_DEPS : 0) |
+			       (j->priority_pending ? DIGEST_PRIORITY_PENDING : 0)),
 	    .assignment_len = (uint32_t)j->assignment_len,
+	    .priority = j->priority,
 	};
 	buf_add(out, &h, sizeof(h));
 	add_text(out, j->dispatch.uid);
@@ -93,8 +102,8 @@ static int digest_head(const struct store_object *o, struct digest_head *h)
 	if (o->digest.len < sizeof(*h))
 		return -EINVAL;
 	memcpy(h, o->digest.ptr, sizeof(*h));
-	if (h->version != DIGEST_VERSION || h->step >= DISPATCH_STEP_MAX ||
-	    h->uid_len >= DISPATCH_UID_MAX ||
+	if ((h->version != DIGEST_VERSION && h->version != DIGEST_NO_PRIORITY) ||
+	    h->step >= DISPATCH_STEP_MAX || h->uid_len >= DISPATCH_UID_MAX ||
 	    o->digest.len != sizeof(*h) + h->uid_len + h->policy_ns_len + h->policy_name_len +
 				 h->reason_len + h->assignment_len)
 		return -EINVAL;
@@ -130,6 +139,10 @@ int binding_restore(struct job *j, const struct store_object *o)
 	j->replacements = h.replacements;
 	free(j->policy_ns);
 	free(j->policy_name);
+	if (h.version >= DIGEST_VERSION) {
+		j->priority = h.priority;
+		j->priority_pending = h.flags & DIGEST_PRIORITY_PENDING;
+	}
 	j->must_queue = h.flags & DIGEST_MUST_QUEUE;
 	j->propagate_deps = h.flags & DIGEST_PROPAGATE_DEPS;
 	j->policy_ns = h.flags & DIGEST_POLICY_NS ? xstrndup(policy, h.policy_ns_len) : NULL;

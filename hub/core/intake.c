@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "core/flush.h"
+#include "core/priority.h"
 #include "core/query.h"
 #include "core/quota.h"
 
@@ -71,6 +72,8 @@ static int admit(struct core *c, struct command *cmd)
 	    (cmd->verb == COMMAND_CREATE ||
 	     (cmd->verb == COMMAND_UPDATE && has_hub_finalizer(c, cmd))))
 		add_finalizer(&cmd->draft);
+	if (k->type == TYPE_PRIORITY_CLASS && cmd->verb != COMMAND_DELETE)
+		return priority_admit_command(c, cmd);
 	if (k->type == TYPE_ELASTIC_QUOTA_TREE && is_main(cmd) &&
 	    (cmd->verb == COMMAND_CREATE || cmd->verb == COMMAND_UPDATE) &&
 	    !(cmd->draft.flags & OBJECT_DELETING))

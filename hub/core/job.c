@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "core/admission/pump.h"
 #include "core/admission/settle.h"
+#include "core/priority.h"
 
 #include <stdarg.h>
 
@@ -37,14 +38,6 @@ struct job *job_by_uid(const struct core *c, struct span uid_text)
 struct job *job_by_number(const struct core *c, uint64_t number)
 {
 	return map_get(&c->jobs_by_number, number_key(&number));
-}
-
-int32_t job_priority_value(const struct core *c, struct span name)
-{
-	const int32_t *value = name.len ? map_get(&c->priority_classes, name) : NULL;
-	if (value)
-		return *value;
-	return c->has_default_priority ? c->default_priority : 0;
 }
 
 static int take_digest(struct job *j, struct span digest, struct err *reterr)
@@ -106,7 +99,7 @@ int job_create(struct core *c, const struct kind *kind, const struct store_objec
 	j->number = ++c->next_job;
 	j->created = created_at(o, c->now);
 	j->first_attempt = j->created;
-	j->priority = job_priority_value(c, j->digest.priority_class);
+	priority_resolve(c, j);
 	map_put(&c->jobs_by_key, key_text(&b, kind->type, o->key.ns, o->key.name), j);
 	map_put(&c->jobs_by_uid, span_of(j->uid_text), j);
 	map_put(&c->jobs_by_number, number_key(&j->number), j);
@@ -119,12 +112,14 @@ bool job_update(struct core *c, struct job *j, const struct store_object *o)
 	bool changed = !span_eq(o->digest, span_make(j->digest_bytes, j->digest_len));
 	bool was_deleting = j->deleting, was_finished = j->finished;
 
+	auto_free char *class =
+	    xstrndup(j->digest.priority_class.ptr, j->digest.priority_class.len);
 	if (changed && take_digest(j, o->digest, NULL) < 0)
 		return false;
 	take_flags(j, o);
 	j->finished = j->finished || was_finished;
-	if (changed)
-		j->priority = job_priority_value(c, j->digest.priority_class);
+	if (changed && !span_is(j->digest.priority_class, class))
+		priority_resolve(c, j);
 	return changed || was_deleting != j->deleting;
 }
 

@@ -22,9 +22,6 @@ struct job *job_by_key(const struct core *c, uint16_t type, struct span ns, stru
 struct job *job_by_uid(const struct core *c, struct span uid_text);
 struct job *job_by_number(const struct core *c, uint64_t number);
 
-/* Value of a PriorityClass; the default one's, or 0, when the name is absent or unknown. */
-int32_t job_priority_value(const struct core *c, struct span name);
-
 /* References the shape and the ask of this job for a policy; gives back older ones. ERR_INVALID
  * when the shape is beyond limits. */
 int job_ask(struct core *c, struct job *j, const struct propagation_policy *policy,

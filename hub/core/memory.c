@@ -4,6 +4,7 @@
 #include "core/dispatch/courier.h"
 #include "core/job.h"
 #include "core/member.h"
+#include "core/priority.h"
 #include "core/restore.h"
 #include "core/turn.h"
 
@@ -116,10 +117,7 @@ void memory_close(struct core *c)
 	c->placer = placer_destroy(c->placer);
 	c->fleet = fleet_destroy(c->fleet);
 	c->policies = propagation_index_destroy(c->policies);
-	map_foreach (&c->priority_classes, e)
-		free(e->value);
-	map_done(&c->priority_classes);
-	c->has_default_priority = false;
+	priority_close(c);
 	c->cursors_dirty = false;
 	messages_close(c);
 }

@@ -6,6 +6,7 @@
 #include "core/job.h"
 #include "core/member.h"
 #include "core/policy_spec.h"
+#include "core/priority.h"
 #include "core/quota.h"
 #include "core/restore.h"
 
@@ -93,23 +94,6 @@ static void rematch(struct core *c)
 		struct job *j = e->value;
 		if (j->dispatch.step == DISPATCH_IDLE && !j->finished && !j->deleting && !j->gone)
 			settle_offer(c, j);
-	}
-}
-
-static void priority_observe(struct core *c, const struct store_object *o)
-{
-	struct span value, global;
-	int64_t v;
-
-	if (json_text_member(o->json, "value", &value) < 0 || json_text_int64(value, &v) < 0 ||
-	    v < INT32_MIN || v > INT32_MAX)
-		return;
-	int32_t *kept = xcalloc(1, sizeof(*kept));
-	*kept = (int32_t)v;
-	free(map_put(&c->priority_classes, o->key.name, kept));
-	if (json_text_member(o->json, "globalDefault", &global) == 0 && span_is(global, "true")) {
-		c->has_default_priority = true;
-		c->default_priority = (int32_t)v;
 	}
 }
 
@@ -227,7 +211,7 @@ static void observe_absent(struct core *c, const struct observed *o)
 		quota_forget(c, ns, name);
 		break;
 	case TYPE_PRIORITY_CLASS:
-		free(map_remove(&c->priority_classes, name));
+		priority_forget(c, name);
 		break;
 	default:
 		break;

@@ -143,6 +143,7 @@ struct job {
 	bool user_suspended;
 	bool finished;
 	int32_t priority;
+	bool priority_pending; /* its class does not exist yet */
 	usec created, first_attempt, decided_at;
 	uint32_t replacements; /* placements so far, for the back-off of re-placement */
 
@@ -285,9 +286,8 @@ struct core {
 	struct map calls; /* order id, 8 bytes -> struct call (courier.c) */
 
 	struct propagation_index *policies;
-	struct map priority_classes; /* name -> int32_t, owned */
-	bool has_default_priority;
-	int32_t default_priority;
+	struct map priority_classes; /* name -> owned (priority.c) */
+	int32_t default_priority;    /* of jobs that name no class */
 
 	struct fleet *fleet;
 	struct placer *placer;

@@ -7,6 +7,7 @@
 #include "core/dispatch/courier.h"
 #include "core/job.h"
 #include "core/member.h"
+#include "core/priority.h"
 #include "core/quota.h"
 #include "core/retention.h"
 #include "quota-tree/quota_message.h"
@@ -121,6 +122,10 @@ void settle_offer(struct core *c, struct job *j)
 		p = propagation_builtin();
 	if (p)
 		take_policy(j, p);
+	if (j->priority_pending) {
+		priority_resolve(c, j);
+		j->binding_dirty = j->binding_dirty || !j->priority_pending;
+	}
 	if (!j->elastic_name) {
 		auto_buf name = BUF_INIT;
 		buf_addf(&name, "%s/%s/%s", j->ns, j->name, j->kind->kind);
