@@ -153,7 +153,8 @@ static int open_stores(struct hub *h, struct err *reterr)
 	int r = store_open_lmdb(&(struct store_options){.path = truth,
 							.map_bytes = h->config.map_bytes,
 							.log_max_bytes = h->config.log_max_bytes,
-							.log_max_age = h->config.log_max_age},
+							.log_max_age = h->config.log_max_age,
+							.first_revision = STORE_FIRST_REVISION},
 				&h->truth, reterr);
 	if (r < 0)
 		return r;
@@ -163,7 +164,8 @@ static int open_stores(struct hub *h, struct err *reterr)
 						       .map_bytes = h->config.map_bytes,
 						       .no_sync = true,
 						       .log_max_bytes = (uint64_t)256 << 20,
-						       .log_max_age = 3600 * USEC_PER_SEC},
+						       .log_max_age = 3600 * USEC_PER_SEC,
+						       .first_revision = STORE_FIRST_REVISION},
 			       &h->mirror, reterr);
 }
 

@@ -88,6 +88,7 @@ static int random_incarnation(struct lmdb_store *s)
 static void create_rows(struct lmdb_store *s, struct lmdb_txn *t)
 {
 	const uint32_t format = STORE_FORMAT;
+	s->state.revision = s->options.first_revision;
 	lmdb_fail(t, random_incarnation(s), "make an incarnation");
 	lmdb_put(t, s->main, SPAN("format"), span_make((const char *)&format, sizeof(format)));
 	lmdb_put(t, s->main, SPAN("incarnation"),
@@ -138,8 +139,11 @@ static int open_all(struct lmdb_store *s, struct err *reterr)
 	if (r < 0)
 		return r;
 	int rc = open_env(s);
-	if (rc != 0)
-		return lmdb_error(s, rc, "open", reterr);
+	if (rc != 0) {
+		r = lmdb_error(rc, "open", reterr);
+		(void)err_wrap(reterr, "%s", s->options.path);
+		return r;
+	}
 	lmdb_begin(s, &t);
 	open_databases(s, &t);
 	if (t.rc == 0)
@@ -149,6 +153,8 @@ static int open_all(struct lmdb_store *s, struct err *reterr)
 		return r;
 	}
 	r = lmdb_commit(&t, reterr);
+	if (r < 0)
+		(void)err_wrap(reterr, "%s", s->options.path);
 	atomic_store(&s->revision, s->state.revision);
 	atomic_store(&s->floor, s->state.floor);
 	s->readers_checked = clock_monotonic();

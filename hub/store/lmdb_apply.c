@@ -258,7 +258,7 @@ static int finish(struct batch *b, const struct lmdb_room *room, struct err *ret
 	/* LMDB calls a short write EIO, which is how a full disk may show. Pages are written
 	 * before the meta page that makes them count, so such a failure changed nothing. */
 	if (rc == 0 && b->txn.rc == EIO && room->growth_refused)
-		return lmdb_error(s, ENOSPC, "commit", reterr);
+		return lmdb_error(ENOSPC, "commit", reterr);
 	if (b->txn.rc == EIO || b->txn.rc == MDB_PANIC)
 		s->broken = true;
 	return r;
@@ -318,7 +318,7 @@ int lmdb_apply(struct store *base, struct store_change *changes, size_t n, usec 
 	struct lmdb_store *s = lmdb_self(base);
 
 	if (s->broken)
-		return lmdb_error(s, EIO, "commit", reterr);
+		return lmdb_error(EIO, "commit", reterr);
 	check_readers(s);
 	int r = try_batch(s, changes, n, now, reterr);
 	if (r == err_errno(ERR_NO_SPACE)) {

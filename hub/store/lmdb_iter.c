@@ -126,7 +126,7 @@ int lmdb_iter_begin(struct store_reader *base, const struct store_range *range,
 	MDB_cursor *cursor;
 	int rc = mdb_cursor_open(r->txn, r->store->objects, &cursor);
 	if (rc != 0)
-		return lmdb_error(r->store, rc, "iterate", reterr);
+		return lmdb_error(rc, "iterate", reterr);
 	struct lmdb_iter *it = xcalloc(1, sizeof(*it));
 	it->base.ops = &ops;
 	it->reader = r;

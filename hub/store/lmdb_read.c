@@ -253,7 +253,7 @@ int lmdb_read_begin(struct store *base, struct store_reader **ret, struct err *r
 		rc = lmdb_load_state(s, r->txn, &state);
 	if (rc != 0) {
 		destroy(r);
-		return lmdb_error(s, rc, "read", reterr);
+		return lmdb_error(rc, "read", reterr);
 	}
 	r->base.revision = state.revision;
 	r->base.floor = state.floor;

@@ -156,7 +156,7 @@ int lmdb_room_prepare(struct lmdb_store *s, const struct store_change *changes, 
 	ret->growth_refused =
 	    !grow(s, used + need + reserve + step) && !grow(s, used + need + reserve);
 	if (s->broken)
-		return lmdb_error(s, EIO, "grow the file", reterr);
+		return lmdb_error(EIO, "grow the file", reterr);
 	left = tail_pages(s, used);
 	/* What could still be had, not only what was taken so far. */
 	uint64_t possible = ret->growth_refused ? left : map_pages(s) - used;
@@ -166,7 +166,7 @@ int lmdb_room_prepare(struct lmdb_store *s, const struct store_change *changes, 
 	uint64_t inside = reusable_pages(s);
 	ret->pressure = possible + inside < comfort;
 	if (left + inside < need + (only_deletes ? 0 : reserve))
-		return lmdb_error(s, ret->growth_refused ? ENOSPC : MDB_MAP_FULL, "write", reterr);
+		return lmdb_error(ret->growth_refused ? ENOSPC : MDB_MAP_FULL, "write", reterr);
 	return 0;
 }
 

@@ -71,8 +71,9 @@ static inline struct lmdb_store *lmdb_self(const struct store *s)
 
 /* ---- lmdb_txn.c ---- */
 
-/* Puts MDB_* and errno values into words and a kind: the only place that knows them. */
-int lmdb_error(const struct lmdb_store *s, int rc, const char *what, struct err *reterr);
+/* Puts MDB_* and errno values into words and a kind: the only place that knows them. The words
+ * reach clients, so they name no path: opening adds it, for whoever starts the program. */
+int lmdb_error(int rc, const char *what, struct err *reterr);
 
 /* After a failure every operation does nothing, and lmdb_commit() aborts: callers write straight
  * through and test once. */

@@ -2,37 +2,40 @@
 
 #include <errno.h>
 
-int lmdb_error(const struct lmdb_store *s, int rc, const char *what, struct err *reterr)
+int lmdb_error(int rc, const char *what, struct err *reterr)
 {
-	const char *path = s->options.path;
-
 	switch (rc) {
 	case MDB_MAP_FULL:
+		return err_set(reterr, ERR_NO_SPACE,
+			       "the store is full: %s: it has reached its greatest size", what);
 	case ENOSPC:
 	case EDQUOT:
 	case EFBIG:
-		return err_set(reterr, ERR_NO_SPACE, "%s: %s: no space left (%s)", path, what,
+		return err_set(reterr, ERR_NO_SPACE, "the store's disk is full: %s: %s", what,
 			       mdb_strerror(rc));
 	case MDB_TXN_FULL:
-		return err_set(reterr, ERR_TOO_LARGE, "%s: %s: the batch is too large", path, what);
+		return err_set(reterr, ERR_TOO_LARGE, "the store: %s: the batch is too large",
+			       what);
 	case MDB_READERS_FULL:
 	case MDB_TLS_FULL:
-		return err_set(reterr, ERR_UNAVAILABLE, "%s: %s: too many readers", path, what);
+		return err_set(reterr, ERR_UNAVAILABLE, "the store: %s: too many readers", what);
 	case MDB_VERSION_MISMATCH:
 	case MDB_INVALID:
-		return err_set(reterr, ERR_INTERNAL, "%s: %s: not a store of this program (%s)",
-			       path, what, mdb_strerror(rc));
+		return err_set(reterr, ERR_INTERNAL,
+			       "the store: %s: not a store of this program (%s)", what,
+			       mdb_strerror(rc));
 	case MDB_CORRUPTED:
 	case MDB_PAGE_NOTFOUND:
 	case EBADMSG:
-		return err_set(reterr, ERR_INTERNAL, "%s: %s: the store is damaged (%s)", path,
-			       what, mdb_strerror(rc));
+		return err_set(reterr, ERR_INTERNAL, "the store: %s: it is damaged (%s)", what,
+			       mdb_strerror(rc));
 	case EIO:
 	case MDB_PANIC:
-		return err_set(reterr, ERR_INTERNAL, "%s: %s: I/O error, the process must end (%s)",
-			       path, what, mdb_strerror(rc));
+		return err_set(reterr, ERR_INTERNAL,
+			       "the store: %s: I/O error, the process must end (%s)", what,
+			       mdb_strerror(rc));
 	default:
-		return err_set(reterr, ERR_INTERNAL, "%s: %s: %s", path, what, mdb_strerror(rc));
+		return err_set(reterr, ERR_INTERNAL, "the store: %s: %s", what, mdb_strerror(rc));
 	}
 }
 
@@ -117,7 +120,7 @@ int lmdb_commit(struct lmdb_txn *t, struct err *reterr)
 		lmdb_fail(t, mdb_txn_commit(t->txn), "commit");
 	t->txn = NULL;
 	t->log = NULL;
-	return t->rc == 0 ? 0 : lmdb_error(t->store, t->rc, t->what, reterr);
+	return t->rc == 0 ? 0 : lmdb_error(t->rc, t->what, reterr);
 }
 
 uint64_t lmdb_row_cost(const struct lmdb_store *s, size_t len)

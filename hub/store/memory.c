@@ -379,6 +379,7 @@ int store_open_memory(const struct store_options *o, struct store **ret, struct 
 	}
 	m->base.ops = &ops;
 	store_options_complete(o, &m->options);
+	m->revision = m->options.first_revision;
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&m->lock, &attr);

@@ -125,6 +125,10 @@ struct store_change {
 	uint64_t ret_create_revision; /* of a PUT */
 };
 
+/* Not 0: to a client resourceVersion "0" means "any", and a watch that follows a LIST of nothing
+ * would not say where to start. */
+#define STORE_FIRST_REVISION 1
+
 struct store_options {
 	const char *path; /* directory, created with mode 0700; NULL for memory */
 	size_t map_bytes; /* address space to reserve; 0: 256 GiB. Use less under sanitizers */
@@ -132,6 +136,9 @@ struct store_options {
 	uint64_t log_max_bytes;	 /* 0: 2 GiB */
 	usec log_max_age;	 /* 0: 24 h */
 	uint64_t min_free_bytes; /* store_has_room() is false below it; 0: 64 MiB */
+	/* What a new, empty store is at; its first change gets the next one. A store that is
+	 * served starts at STORE_FIRST_REVISION. */
+	uint64_t first_revision;
 };
 
 /* Opens or creates. ERR_UNAVAILABLE when another process holds it, ERR_INTERNAL with the path
@@ -149,7 +156,7 @@ struct store *store_close(struct store *s); /* NULL is fine; returns NULL. No re
 int store_apply(struct store *s, struct store_change *changes, size_t n, usec now,
 		struct err *reterr) MUST_CHECK;
 
-/* Revision of the last committed object change; 0 in a new store. Any thread. */
+/* Revision of the last committed object change; first_revision in a new store. Any thread. */
 uint64_t store_revision(const struct store *s);
 /* Oldest revision that LIST and watch can still start from. Any thread. */
 uint64_t store_floor(const struct store *s);

@@ -174,6 +174,7 @@ static int open_store(struct cluster *c, struct err *reterr)
 	struct store_options o = {.path = path,
 				  .map_bytes = c->options.map_bytes,
 				  .no_sync = !c->options.sync,
+				  .first_revision = STORE_FIRST_REVISION,
 				  /* nobody resumes a simulated cluster's watch from yesterday */
 				  .log_max_bytes = (uint64_t)256 << 20};
 	if (!dir) {

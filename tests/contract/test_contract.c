@@ -44,6 +44,27 @@ static void a_put_object_is_read_back_with_its_revision(void **state)
 	assert_extent(&o, o.extents.status, "{\"s\":[2]}");
 }
 
+static void a_new_store_starts_where_its_owner_says(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_done(f);
+	fixture_init(f, f->backend);
+	f->options.first_revision = 41;
+	fixture_open(f);
+	assert_int_equal(store_revision(f->store), 41);
+	struct store_reader *r = begin(f);
+	assert_int_equal(store_reader_revision(r), 41);
+	store_read_end(r);
+	assert_int_equal(put(f, "a", "{}"), 42);
+	if (!fixture_is_durable(f))
+		return;
+	fixture_close(f);
+	f->options.first_revision = 7;
+	fixture_open(f);
+	assert_int_equal(store_revision(f->store), 42);
+}
+
 static void an_absent_part_has_an_absent_extent(void **state)
 {
 	struct fixture *f = *state;
@@ -930,6 +951,7 @@ static const struct {
 	CMUnitTestFunction run;
 } tests[] = {
     TEST(a_put_object_is_read_back_with_its_revision),
+    TEST(a_new_store_starts_where_its_owner_says),
     TEST(an_absent_part_has_an_absent_extent),
     TEST(a_second_put_keeps_the_create_revision),
     TEST(an_object_that_was_deleted_is_absent),

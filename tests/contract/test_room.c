@@ -46,6 +46,9 @@ static int fill_up(struct fixture *f)
 			refused = 0;
 		} else {
 			assert_int_equal(e.kind, ERR_NO_SPACE);
+			/* Clients read it: it says what is full, not where that lies. */
+			assert_true(span_starts(span_of(e.text), SPAN("the store")));
+			assert_null(strchr(e.text, '/'));
 			refused++;
 		}
 	}

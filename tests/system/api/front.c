@@ -54,6 +54,7 @@ static int open_stores(struct front *f, const struct front_options *o, struct er
 	struct store_options s = {.path = path,
 				  .map_bytes = (size_t)8 << 30,
 				  .no_sync = !o->sync,
+				  .first_revision = STORE_FIRST_REVISION,
 				  .log_max_bytes = o->log_max_bytes};
 	int r;
 	snprintf(path, sizeof(path), "%s/store", o->dir);

@@ -761,6 +761,28 @@ class Connections(Case):
         self.assertEqual(json.loads(gzip.decompress(body))["data"], data)
 
 
+class Beginning(unittest.TestCase):
+    def test_a_list_of_nothing_says_where_a_watch_may_start(self):
+        # "0" would mean "any": an informer would not know what it has seen.
+        server = Server(PROGRAM)
+        client = Client(server)
+        for path in (NS + "events", "/api/v1/nodes", "/api/v1/pods"):
+            rv = client.get(path)[1]["metadata"]["resourceVersion"]
+            self.assertGreater(int(rv), 0, path)
+        rv = client.get(NS + "events")[1]["metadata"]["resourceVersion"]
+        status, body = client.post(NS + "events", {
+            "apiVersion": "v1", "kind": "Event", "metadata": {"name": "first"}, "reason": "First",
+            "involvedObject": {"kind": "ConfigMap", "name": "a", "namespace": "default"}})
+        self.assertEqual(status, 201, body)
+        w = client.watch(NS + "events", resourceVersion=rv)
+        first = w.next()
+        self.assertEqual((first["type"], first["object"]["reason"]), ("ADDED", "First"))
+        self.assertGreater(int(first["object"]["metadata"]["resourceVersion"]), int(rv))
+        w.close()
+        client.close()
+        server.close()
+
+
 class Stopping(unittest.TestCase):
     def test_a_stop_ends_watches_with_a_bookmark_and_a_last_chunk(self):
         server = Server(PROGRAM)
