@@ -304,6 +304,13 @@ const struct propagation_policy *propagation_match(const struct propagation_inde
 	return p;
 }
 
+bool propagation_selects(const struct propagation_policy *p, const struct propagation_object *o)
+{
+	if (p->ns.len ? !span_eq(p->ns, o->ns) : propagation_is_system_namespace(o->ns))
+		return false;
+	return policy_selects(p, o) != MATCHES_NOT;
+}
+
 const struct propagation_policy *propagation_builtin(void)
 {
 	static const struct propagation_policy builtin = {

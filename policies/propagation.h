@@ -72,6 +72,9 @@ struct propagation_object {
 const struct propagation_policy *propagation_match(const struct propagation_index *x,
 						   const struct propagation_object *o);
 
+/* Whether this policy selects the object at all, better ones or not. */
+bool propagation_selects(const struct propagation_policy *p, const struct propagation_object *o);
+
 /* Gang, every cluster, dependencies propagated. Static. Its name is absent. */
 const struct propagation_policy *propagation_builtin(void);
 

@@ -43,28 +43,29 @@ static const struct label *job_labels(const struct job *j, struct arena *mem)
 	return out;
 }
 
-/* A claimed job keeps its policy while that exists (Karmada; federation.md 2.1). */
+/* A claimed job keeps its policy: no later one takes it away, however high its priority, while the
+ * first exists and selects the job, or has already placed it (Karmada; federation.md 2.1). */
 static const struct propagation_policy *policy_of(const struct core *c, const struct job *j)
 {
 	auto_arena mem = ARENA_INIT;
 	char api_version[KIND_API_VERSION_MAX];
 	const struct propagation_policy *p = NULL;
 
-	if (j->policy_name && j->replacements > 0)
+	if (j->policy_name)
 		p = propagation_index_get(c->policies,
 					  j->policy_ns ? span_of(j->policy_ns) : SPAN_NONE,
 					  span_of(j->policy_name));
-	if (p)
+	if (p && j->replacements > 0)
 		return p;
-	return propagation_match(c->policies,
-				 &(struct propagation_object){
-				     .api_version = span_of(kind_api_version(j->kind, api_version)),
-				     .kind = span_of(j->kind->kind),
-				     .ns = span_of(j->ns),
-				     .name = span_of(j->name),
-				     .labels = job_labels(j, &mem),
-				     .n_labels = j->digest.n_labels,
-				 });
+	const struct propagation_object o = {
+	    .api_version = span_of(kind_api_version(j->kind, api_version)),
+	    .kind = span_of(j->kind->kind),
+	    .ns = span_of(j->ns),
+	    .name = span_of(j->name),
+	    .labels = job_labels(j, &mem),
+	    .n_labels = j->digest.n_labels,
+	};
+	return p && propagation_selects(p, &o) ? p : propagation_match(c->policies, &o);
 }
 
 static void take_policy(struct job *j, const struct propagation_policy *p)

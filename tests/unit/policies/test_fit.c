@@ -8,7 +8,7 @@ static bool fits(struct world *w, uint32_t c, struct shape *s)
 }
 
 /* V26 of reference ack-fleet: nodes with 3+3+3 free, a job of 2 pods of 4. */
-static void v26_sums_accept_what_no_node_can_hold(void **state)
+static void V26_sums_accept_what_no_node_can_hold(void **state)
 {
 	struct world w = world_create();
 	uint32_t c = add_cluster(&w, "c");
@@ -375,7 +375,7 @@ static void reasons_name_the_first_thing_that_is_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(v26_sums_accept_what_no_node_can_hold),
+	    cmocka_unit_test(V26_sums_accept_what_no_node_can_hold),
 	    cmocka_unit_test(small_holes_are_filled_first),
 	    cmocka_unit_test(many_kinds_of_nodes_are_taken_in_the_same_order),
 	    cmocka_unit_test(pods_without_devices_stay_off_nodes_that_have_some),

@@ -20,7 +20,7 @@ static int64_t assumed_gpus(const struct world *w, uint32_t c)
 }
 
 /* V27 of reference ack-fleet: c1 free 8, two jobs of 8 decided in the same second. */
-static void v27_the_second_job_of_the_same_second_sees_what_the_first_left(void **state)
+static void V27_the_second_job_of_the_same_second_sees_what_the_first_left(void **state)
 {
 	struct world w = world_create();
 	uint32_t c1 = add_cluster(&w, "c1");
@@ -280,7 +280,7 @@ static void many_jobs_come_and_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(v27_the_second_job_of_the_same_second_sees_what_the_first_left),
+	    cmocka_unit_test(V27_the_second_job_of_the_same_second_sees_what_the_first_left),
 	    cmocka_unit_test(pods_that_show_up_take_the_place_of_what_was_assumed),
 	    cmocka_unit_test(a_pod_takes_the_place_of_the_one_assumed_on_its_node),
 	    cmocka_unit_test(alike_nodes_move_together_and_are_counted_one_by_one),

@@ -135,6 +135,24 @@ static void system_namespaces_are_left_alone_by_cluster_wide_policies(void **sta
 	propagation_index_destroy(x);
 }
 
+static void whether_one_policy_selects_an_object_can_be_asked_alone(void **state)
+{
+	struct propagation_policy p = {
+	    .ns = SPAN("team-a"), .selectors = &by_kind, .n_selectors = 1};
+	struct propagation_object o = job;
+
+	assert_true(propagation_selects(&p, &o));
+	o.ns = SPAN("team-b");
+	assert_false(propagation_selects(&p, &o)); /* not its namespace */
+	p.ns = SPAN_NONE;
+	assert_true(propagation_selects(&p, &o));
+	o.ns = SPAN("kube-system");
+	assert_false(propagation_selects(&p, &o));
+	o = job;
+	p.selectors = &other_labels;
+	assert_false(propagation_selects(&p, &o));
+}
+
 static void a_policy_is_replaced_and_keeps_its_own_copy(void **state)
 {
 	struct propagation_index *x = propagation_index_create();
@@ -298,6 +316,7 @@ int main(void)
 	    cmocka_unit_test(precedence_is_karmadas),
 	    cmocka_unit_test(several_selectors_count_with_the_most_precise),
 	    cmocka_unit_test(system_namespaces_are_left_alone_by_cluster_wide_policies),
+	    cmocka_unit_test(whether_one_policy_selects_an_object_can_be_asked_alone),
 	    cmocka_unit_test(a_policy_is_replaced_and_keeps_its_own_copy),
 	    cmocka_unit_test(all_of_a_placement_is_kept),
 	    cmocka_unit_test(bad_policies_are_refused_with_their_path),
