@@ -7,31 +7,7 @@
 #include "base/num.h"
 #include "policies/cluster_nodes.h"
 #include "policies/fleet.h"
-
-#define ENTRY_NONE UINT32_MAX
-
-struct entry {
-	uint64_t job; /* 0 in a free entry */
-	struct shape *shape;
-	struct fit_slot *slots;
-	uint32_t n_slots, cap_slots;
-	uint32_t cluster;
-	uint32_t heap_at; /* ENTRY_NONE without a deadline */
-	uint32_t next_free;
-	int64_t *unplaced; /* pods without a node, by set; NULL when there are none */
-	int64_t held;	   /* pods */
-	int64_t deadline_us;
-};
-
-struct ledger {
-	struct fleet *f;
-	struct VEC(struct entry) entries;
-	uint32_t free_entry;
-	size_t n_live;
-	uint32_t *slots; /* entry + 1 by job */
-	uint32_t n_slots;
-	struct VEC(uint32_t) heap;
-};
+#include "policies/ledger_private.h"
 
 struct ledger *ledger_create(struct fleet *f)
 {
@@ -53,6 +29,7 @@ struct ledger *ledger_destroy(struct ledger *l)
 	}
 	vec_done(&l->entries);
 	vec_done(&l->heap);
+	vec_done(&l->crowded);
 	free(l->slots);
 	free(l);
 	return NULL;
@@ -199,8 +176,7 @@ static void add_assumed(struct ledger *l, const struct entry *e, uint32_t set, i
 	fleet_touch(l->f, e->cluster, false);
 }
 
-/* The pods of slots come (sign 1) or go (-1). */
-static void charge_slots(struct ledger *l, const struct entry *e, const struct fit_slot *slots,
+void ledger_charge_slots(struct ledger *l, const struct entry *e, const struct fit_slot *slots,
 			 uint32_t n, int sign)
 {
 	for (uint32_t i = 0; i < n;) {
@@ -285,7 +261,7 @@ int ledger_assume(struct ledger *l, uint64_t job, struct shape *shape, uint32_t 
 	e->cluster = cluster;
 	e->held = job_shape_pods(&shape->spec);
 	e->heap_at = ENTRY_NONE;
-	charge_slots(l, e, e->slots, e->n_slots, 1);
+	ledger_charge_slots(l, e, e->slots, e->n_slots, 1);
 	hold_unplaced(l, e, left);
 	l->n_live++;
 	if (l->n_live * 2 > l->n_slots)
@@ -306,7 +282,7 @@ bool ledger_drop(struct ledger *l, uint64_t job)
 		return false;
 	uint32_t id = (uint32_t)(e - l->entries.items);
 	bool held = e->held > 0;
-	charge_slots(l, e, e->slots, e->n_slots, -1);
+	ledger_charge_slots(l, e, e->slots, e->n_slots, -1);
 	for (uint32_t set = 0; e->unplaced && set < e->shape->spec.n_sets; set++)
 		if (e->unplaced[set])
 			add_assumed(l, e, set, -e->unplaced[set], false);
@@ -349,7 +325,7 @@ bool ledger_observe(struct ledger *l, uint64_t job, uint32_t set, uint32_t node)
 	struct fit_slot *s = slot_for(e, set, node);
 	if (s && !(s->node != node && e->unplaced && e->unplaced[set])) {
 		struct fit_slot one = {s->node, s->set, 1};
-		charge_slots(l, e, &one, 1, -1);
+		ledger_charge_slots(l, e, &one, 1, -1);
 		s->count--;
 	} else if (e->unplaced && e->unplaced[set]) {
 		/* A pod on a node we did not name is one of those we named no node for. */

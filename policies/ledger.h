@@ -8,7 +8,8 @@
  * Placement names a node for every pod, so the capacity is right pod by pod. The member's own
  * scheduler may bind pods elsewhere: when a pod of the job is seen bound, one assumed pod of the
  * same set is given back, the one on that node if there is one, else the last assumed. Core
- * charges the real pod itself (cluster_view_pod_charge), in the same batch.
+ * charges the real pod itself (cluster_view_pod_charge), in the same batch. Pods of other jobs that
+ * were assumed where it is now move on (ledger_rehome).
  *
  * An entry goes when all its pods were seen, when core drops it (the job finished, was taken back
  * or never started), or when its deadline passes and core says so. The ledger is derived: after a
@@ -39,6 +40,20 @@ int ledger_assume(struct ledger *l, uint64_t job, struct shape *shape, uint32_t 
  * set that holds nothing, as with a pod that replaces an earlier one. Call it once per pod uid.
  */
 bool ledger_observe(struct ledger *l, uint64_t job, uint32_t set, uint32_t node);
+
+/*
+ * The node has less room than was assumed: pods were bound there that were assumed elsewhere, or it
+ * shrank, or takes no pods any more. Looked at by the next ledger_rehome(). Cheap when it is not
+ * so.
+ */
+void ledger_crowded(struct ledger *l, uint32_t cluster, uint32_t node);
+/*
+ * Assumed pods that their node cannot hold beside what is bound there move to nodes of the cluster
+ * that can, where there are any, the youngest jobs' first: the member's scheduler will do the same,
+ * and that room must not be given away meanwhile. What finds no room stays, and is tried again with
+ * the next call. Call it before decisions. Jobs with an exclusive topology are left where they are.
+ */
+void ledger_rehome(struct ledger *l);
 
 /* Gives back what the job still holds. Returns true when it held something. */
 bool ledger_drop(struct ledger *l, uint64_t job);

@@ -88,6 +88,8 @@ static void node_apply(struct core *c, struct member *m, const struct node_info 
 	if (r < 0)
 		log_warn(c->log, "node refused by the view", "cluster=%s node=%.*s error=\"%s\"",
 			 m->name, SPAN_ARGS(n->name), err.text);
+	else
+		ledger_crowded(c->ledger, m->view, known->node);
 }
 
 static void node_remove(struct core *c, struct member *m, struct span name)
@@ -98,6 +100,7 @@ static void node_remove(struct core *c, struct member *m, struct span name)
 	if (!known)
 		return;
 	cluster_view_node_remove(c->fleet, m->view, known->node);
+	ledger_crowded(c->ledger, m->view, known->node);
 	free(known);
 	registry_delete_aux(c->batch, true, STORE_AUX_DIGEST, row_key(m, 'n', name, &key));
 }
@@ -157,6 +160,7 @@ static void pod_charge(struct core *c, struct member *m, struct member_pod *p,
 	p->node = node;
 	cluster_view_pod_charge(c->fleet, m->view, node,
 				&(struct pod_usage){p->amounts, p->n_amounts, p->exclusive});
+	ledger_crowded(c->ledger, m->view, node);
 }
 
 /* The job in whose present placement the pod takes part: pods of an earlier one on the same member

@@ -273,6 +273,7 @@ bool pump_run(struct core *c)
 {
 	/* Each admission writes about five rows: decide no more than a few batches can carry. */
 	c->pump_budget = 64;
+	ledger_rehome(c->ledger);
 	wake(c);
 	bool more = run_queues(c);
 	return run_unqueued(c) || more;

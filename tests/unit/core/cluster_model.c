@@ -642,8 +642,8 @@ struct fact *model_call(struct model *m, struct order *o)
 
 static bool bind_pod(struct model *m, struct model_pod *p)
 {
-	vec_foreach (&m->nodes, it) {
-		struct model_node *n = *it;
+	for (size_t i = 0; i < m->nodes.len; i++) {
+		struct model_node *n = m->nodes.items[(i + m->binds_from) % m->nodes.len];
 		if (n->gone || n->cpu_milli - n->cpu_used < request(p, "cpu") ||
 		    n->gpus - n->gpus_used < request(p, "nvidia.com/gpu") ||
 		    n->pods - n->pods_used < 1)

@@ -80,7 +80,8 @@ struct model {
 	uint64_t sent[STREAM_MAX];
 	size_t at; /* in events */
 	struct fact *out_head, **out_tail;
-	usec run_time; /* of the next copies */
+	size_t binds_from; /* its scheduler looks at nodes from this one on, in a circle */
+	usec run_time;	   /* of the next copies */
 	/* what came to pass, for assertions */
 	uint64_t lists[STREAM_MAX];
 	uint64_t joins, creates, starts, deletes, finished;

@@ -52,6 +52,36 @@ static void facts_of_before_a_failed_commit_move_no_cursor(void **state)
 	assert_int_equal(m->lists[STREAM_PODS], 1);
 }
 
+/* ---- room ---- */
+
+/* Two nodes of 4 cpus and jobs of one pod of 4. The member binds the first job's pod where the
+ * second one was assumed: the other node is the second one's now, and a third has to wait. */
+static void room_that_a_pod_left_by_being_bound_elsewhere_is_not_free(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 2, 4);
+
+	assert_int_equal(world_job(w, "default", "one", 1, 4, ""), ERR_NONE);
+	assert_int_equal(world_job(w, "default", "two", 1, 4, ""), ERR_NONE);
+	assert_int_equal(world_job(w, "default", "three", 1, 4, ""), ERR_NONE);
+	const struct job *three = world_record(w, TYPE_JOB, "default", "three");
+	assert_int_equal(three->dispatch.step, DISPATCH_IDLE);
+	while (!world_find(w, "PATCH", "/jobs/one"))
+		world_answer(w, w->orders.items[0]);
+	world_answer(w, world_find(w, "PATCH", "/jobs/one"));
+	struct model_copy *copy = model_copy(m, "default", "one");
+	/* The hub fills from the last node on, the member from the first. */
+	m->binds_from = 0;
+	assert_true(model_step(m, w->now));
+	world_streams(w);
+	assert_non_null(copy);
+	assert_int_equal(three->dispatch.step, DISPATCH_IDLE);
+	world_settle(w);
+	assert_int_equal(three->dispatch.step, DISPATCH_IDLE);
+	assert_int_equal(m->starts, 2);
+	assert_int_equal(world_requested(w, m), 8000);
+}
+
 /* ---- an unjoin ---- */
 
 static void an_unjoin_leaves_nothing_behind(void **state)
@@ -105,6 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    STORY(facts_of_before_a_failed_commit_move_no_cursor),
+	    STORY(room_that_a_pod_left_by_being_bound_elsewhere_is_not_free),
 	    STORY(an_unjoin_leaves_nothing_behind),
 	    STORY(pods_of_finished_jobs_go_with_their_copies_also_after_a_restart),
 	};

@@ -158,6 +158,68 @@ static void a_pod_on_another_node_frees_the_one_that_was_assumed(void **state)
 	world_done(&w);
 }
 
+/* One pod each of 4 GPUs on nodes of 4; the member binds the first where the second was assumed. */
+static void what_was_assumed_where_another_pod_was_bound_moves_on(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 1, 100, 4);
+	struct ask *a = ask_of(&w, s, NULL);
+	struct placement_decision d;
+	uint32_t node[2];
+
+	add_nodes(&w, c, 2, 8000, 4);
+	for (uint64_t job = 1; job <= 2; job++) {
+		assert_true(placement_decide(w.p, a, NULL, 0, 0, &d));
+		node[job - 1] = d.slots[0].node;
+		assert_int_equal(ledger_assume(w.l, job, s, c, d.slots, d.n_slots, 0, &w.err), 0);
+	}
+	charge_pod(&w, c, node[1], 100, 4, true);
+	ledger_crowded(w.l, c, node[1]);
+	assert_true(ledger_observe(w.l, 1, 0, node[1]));
+	assert_int_equal(cluster_view_node_free(w.f, c, node[0], w.gpu), 4);
+	ledger_rehome(w.l);
+	assert_int_equal(cluster_view_node_free(w.f, c, node[0], w.gpu), 0);
+	assert_int_equal(cluster_view_node_free(w.f, c, node[1], w.gpu), 0);
+	assert_int_equal(place(&w, a, 3), CLUSTER_NONE);
+	/* The second one is bound where it now is assumed. */
+	charge_pod(&w, c, node[0], 100, 4, true);
+	assert_true(ledger_observe(w.l, 2, 0, node[0]));
+	assert_int_equal(cluster_view_node_free(w.f, c, node[0], w.gpu), 0);
+	assert_int_equal(ledger_count(w.l), 0);
+	charge_pod(&w, c, node[0], 100, 4, false);
+	charge_pod(&w, c, node[1], 100, 4, false);
+	placer_ask_unref(w.p, a);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+static void what_finds_no_other_node_moves_when_one_comes(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 2, 100, 2);
+	struct ask *a = ask_of(&w, s, NULL);
+
+	add_nodes(&w, c, 1, 8000, 4);
+	assert_int_equal(place(&w, a, 1), c);
+	charge_pod(&w, c, 0, 100, 4, true); /* a foreign one */
+	ledger_crowded(w.l, c, 0);
+	ledger_rehome(w.l);
+	assert_int_equal(cluster_view_node_free(w.f, c, 0, w.gpu), -4);
+	add_nodes(&w, c, 2, 8000, 4);
+	ledger_rehome(w.l);
+	assert_int_equal(cluster_view_node_free(w.f, c, 0, w.gpu), 0);
+	assert_int_equal(assumed_gpus(&w, c), 4);
+	assert_int_equal(free_gpus(&w, c), 4);
+	charge_pod(&w, c, 0, 100, 4, false);
+	assert_true(ledger_drop(w.l, 1));
+	assert_int_equal(free_gpus(&w, c), 12);
+	placer_ask_unref(w.p, a);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
 static void deadlines_come_up_in_order_and_can_be_moved(void **state)
 {
 	struct world w = world_create();
@@ -285,6 +347,8 @@ int main(void)
 	    cmocka_unit_test(a_pod_takes_the_place_of_the_one_assumed_on_its_node),
 	    cmocka_unit_test(alike_nodes_move_together_and_are_counted_one_by_one),
 	    cmocka_unit_test(a_pod_on_another_node_frees_the_one_that_was_assumed),
+	    cmocka_unit_test(what_was_assumed_where_another_pod_was_bound_moves_on),
+	    cmocka_unit_test(what_finds_no_other_node_moves_when_one_comes),
 	    cmocka_unit_test(deadlines_come_up_in_order_and_can_be_moved),
 	    cmocka_unit_test(what_has_no_node_is_held_against_the_sums),
 	    cmocka_unit_test(what_makes_no_sense_is_refused_and_changes_nothing),

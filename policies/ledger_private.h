@@ -1,0 +1,42 @@
+#ifndef POLICIES_LEDGER_PRIVATE_H
+#define POLICIES_LEDGER_PRIVATE_H
+/* What the ledger's files share; private to them. */
+#include "base/vec.h"
+#include "policies/ledger.h"
+
+#define ENTRY_NONE UINT32_MAX
+
+struct entry {
+	uint64_t job; /* 0 in a free entry */
+	struct shape *shape;
+	struct fit_slot *slots;
+	uint32_t n_slots, cap_slots;
+	uint32_t cluster;
+	uint32_t heap_at; /* ENTRY_NONE without a deadline */
+	uint32_t next_free;
+	int64_t *unplaced; /* pods without a node, by set; NULL when there are none */
+	int64_t held;	   /* pods */
+	int64_t deadline_us;
+};
+
+struct crowded_node {
+	uint32_t cluster, node;
+	uint64_t version; /* of the cluster when it was last tried; 0: never */
+};
+
+struct ledger {
+	struct fleet *f;
+	struct VEC(struct entry) entries;
+	uint32_t free_entry;
+	size_t n_live;
+	uint32_t *slots; /* entry + 1 by job */
+	uint32_t n_slots;
+	struct VEC(uint32_t) heap;
+	struct VEC(struct crowded_node) crowded; /* ledger_rehome.c's */
+};
+
+/* The pods of slots come (sign 1) or go (-1). */
+void ledger_charge_slots(struct ledger *l, const struct entry *e, const struct fit_slot *slots,
+			 uint32_t n, int sign);
+
+#endif
