@@ -347,6 +347,11 @@ static void link_last(cJSON *parent, cJSON *child)
 	first->prev = child;
 }
 
+struct cJSON *json_new_text(struct span json)
+{
+	return json_new_number(json);
+}
+
 struct cJSON *json_dup(const struct cJSON *node)
 {
 	if (!node)

@@ -120,6 +120,9 @@ struct cJSON *json_new_int(int64_t v);
 struct cJSON *json_new_str(const char *s);
 struct cJSON *json_new_span(struct span s);
 struct cJSON *json_new_number(struct span text); /* text must be a checked JSON number */
+/* A value that is only ever printed, from JSON text that the program itself made: saves building
+ * the tree of it. Whoever reads the node instead sees a number. */
+struct cJSON *json_new_text(struct span json);
 struct cJSON *json_dup(const struct cJSON *node);
 
 /* All of these take ownership of take_value, always. A NULL take_value does nothing. */

@@ -231,13 +231,15 @@ static int op_remove(struct run *r)
 	return 0;
 }
 
+/* RFC 6902 wants the target to be there; API servers replace an absent member all the same, and
+ * users' patches count on it. */
 static int op_replace(struct run *r)
 {
 	const struct pointer *p = &r->path;
 	struct cJSON *parent = p->n ? walk(r, p, p->n - 1) : NULL;
 	struct cJSON *old = parent ? child(r, parent, p->tokens[p->n - 1]) : NULL;
 
-	if (p->n == 0)
+	if (p->n == 0 || (!old && json_is(parent, JSON_OBJECT)))
 		return op_add(r);
 	if (!old)
 		return missing(r, p);
@@ -287,9 +289,14 @@ static int op_copy(struct run *r)
 
 static int op_test(struct run *r)
 {
-	const struct cJSON *value = walk(r, &r->path, r->path.n);
+	const struct pointer *p = &r->path;
+	const struct cJSON *value = walk(r, p, p->n);
 	struct extent_of e = {0};
 
+	/* As API servers have it: what is not there is null. */
+	if (!value && json_is(r->value, JSON_NULL) && p->n &&
+	    json_is(walk(r, p, p->n - 1), JSON_OBJECT))
+		return 0;
 	if (!value)
 		return missing(r, &r->path);
 	/* Objects are compared by looking every member up. */

@@ -177,11 +177,13 @@ static void add_operation(struct buf *b, const struct kind *k, const char *metho
 		add_query(b, "dryRun", true);
 		add_query(b, "fieldManager", false);
 		add_query(b, "fieldValidation", false);
+		add_query(b, "force", false);
 	}
 	buf_add_char(b, ']');
 	if (patch) {
 		buf_add_str(b, ",\"requestBody\":{\"content\":{\"application/json-patch+json\":{},"
-			       "\"application/merge-patch+json\":{}");
+			       "\"application/merge-patch+json\":{},"
+			       "\"application/apply-patch+yaml\":{}");
 		if (k->strategic)
 			buf_add_str(b, ",\"application/strategic-merge-patch+json\":{}");
 		buf_add_str(b, "}}");

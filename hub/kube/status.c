@@ -122,7 +122,9 @@ static void add_message(struct buf *out, const struct err *e, const struct statu
 	const struct kind *k = s->kind;
 	auto_buf text = BUF_INIT;
 
-	if (s->errors && field_errors_any(s->errors) && k)
+	if (s->message)
+		buf_add_str(&text, s->message);
+	else if (s->errors && field_errors_any(s->errors) && k)
 		field_errors_message(s->errors, k->kind, k->group, named(s->name), &text);
 	else if (e->kind == ERR_INVALID && e->field[0] && !strstr(e->text, e->field))
 		buf_addf(&text, "%s: %s", e->field, e->text);

@@ -26,6 +26,7 @@ struct status_subject {
 	const struct status_cause *causes;
 	size_t n_causes;
 	int retry_after_seconds; /* 0: not said */
+	const char *message;	 /* instead of the error's own words, which are cut; or NULL */
 };
 
 /* A Failure, as compact JSON appended to out. subject may be NULL. */

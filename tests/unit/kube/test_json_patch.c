@@ -45,6 +45,9 @@ static void the_examples_of_rfc_6902_hold(void **state)
 	    {"{'foo':['bar','qux','baz']}", OP1("remove", "/foo/1"), "{'foo':['bar','baz']}"},
 	    {"{'baz':'qux','foo':'bar'}", OPV("replace", "/baz", "'boo'"),
 	     "{'baz':'boo','foo':'bar'}"},
+	    /* Not in the RFC, but in every API server: there need be nothing to replace. */
+	    {"{'foo':'bar'}", OPV("replace", "/baz", "'boo'"), "{'baz':'boo','foo':'bar'}"},
+	    {"{'foo':'bar'}", OPV("replace", "/a/b", "'boo'"), NULL, ERR_INVALID},
 	    {"{'foo':{'bar':'baz','waldo':'fred'},'qux':{'corge':'grault'}}",
 	     OPF("move", "/foo/waldo", "/qux/thud"),
 	     "{'foo':{'bar':'baz'},'qux':{'corge':'grault','thud':'fred'}}"},
@@ -138,7 +141,9 @@ static void tests_compare_values_not_texts(void **state)
 	    {"{'a':null}", OPV("test", "/a", "null"), "{'a':null}"},
 	    {"{'a':null}", OPV("test", "/a", "0"), NULL, ERR_INVALID},
 	    {"{'a':0}", OPV("test", "/a", "false"), NULL, ERR_INVALID},
-	    {"{}", OPV("test", "/a", "null"), NULL, ERR_INVALID},
+	    {"{}", OPV("test", "/a", "null"), "{}"}, /* as API servers have it */
+	    {"{}", OPV("test", "/a/b", "null"), NULL, ERR_INVALID},
+	    {"{}", OPV("test", "/a", "0"), NULL, ERR_INVALID},
 	    {"{'a':{'x':1}}", OPV("test", "/a", "{'x':1,'y':2}"), NULL, ERR_INVALID},
 	    {"{'a':1}", OPV("test", "", "{'a':1}"), "{'a':1}"},
 	};
