@@ -7,6 +7,7 @@ static int prepare_create(struct call *c, struct cJSON *object, struct err *rete
 {
 	struct write *w = write_of(c);
 	struct meta_write meta = write_meta(c);
+	auto_json *sent = json_take(json_get(object, "metadata"), "managedFields");
 	const char *name = json_value_str(json_path(object, "metadata", "name", NULL));
 	int r;
 	w->generated = !name || !name[0];
@@ -20,7 +21,10 @@ static int prepare_create(struct call *c, struct cJSON *object, struct err *rete
 		return r;
 	name = json_value_str(json_path(object, "metadata", "name", NULL));
 	snprintf(w->name, sizeof(w->name), "%s", name ? name : "");
-	return write_admit(c, object, NULL, reterr);
+	r = write_admit(c, object, NULL, reterr);
+	if (!r)
+		write_record(c, NULL, object, sent);
+	return r;
 }
 
 static void attempt_create(struct call *c)

@@ -19,11 +19,18 @@ static int parse_json(struct span text, bool *ret_duplicates, struct cJSON **ret
 	return r;
 }
 
-int decode_object(const struct call *c, struct cJSON **ret, struct buf *duplicates,
-		  struct err *reterr)
+/* kubectl sends JSON as application/apply-patch+yaml, too. */
+static enum body_form apply_form(struct span body)
+{
+	while (body.len && strchr(" \t\r\n", body.ptr[0]))
+		body = span_make(body.ptr + 1, body.len - 1);
+	return body.len && body.ptr[0] == '{' ? BODY_JSON : BODY_YAML;
+}
+
+static int decode(const struct call *c, enum body_form form, struct cJSON **ret,
+		  struct buf *duplicates, struct err *reterr)
 {
 	struct span body = buf_span(&c->request->body);
-	enum body_form form = negotiate_body(c->request->content_type);
 	struct cJSON *tree = NULL;
 	struct err e = ERR_INIT;
 	bool twice = false;
@@ -54,6 +61,18 @@ int decode_object(const struct call *c, struct cJSON **ret, struct buf *duplicat
 	}
 	*ret = tree;
 	return 0;
+}
+
+int decode_object(const struct call *c, struct cJSON **ret, struct buf *duplicates,
+		  struct err *reterr)
+{
+	return decode(c, negotiate_body(c->request->content_type), ret, duplicates, reterr);
+}
+
+int decode_apply(const struct call *c, struct cJSON **ret, struct buf *duplicates,
+		 struct err *reterr)
+{
+	return decode(c, apply_form(buf_span(&c->request->body)), ret, duplicates, reterr);
 }
 
 int decode_delete_options(const struct call *c, struct cJSON **ret, struct err *reterr)

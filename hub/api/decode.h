@@ -13,6 +13,9 @@ struct cJSON;
  * ERR_UNSUPPORTED_MEDIA. */
 int decode_object(const struct call *c, struct cJSON **ret, struct buf *duplicates,
 		  struct err *reterr) MUST_CHECK;
+/* The configuration of an apply: YAML, or JSON under the same name. As above. */
+int decode_apply(const struct call *c, struct cJSON **ret, struct buf *duplicates,
+		 struct err *reterr) MUST_CHECK;
 /* DeleteOptions: body (may be empty) and parameters. *ret is an object. */
 int decode_delete_options(const struct call *c, struct cJSON **ret, struct err *reterr) MUST_CHECK;
 

@@ -1,4 +1,5 @@
 /* PATCH: the stored object as a tree, patched, then the way of an update. */
+#include "api/apply.h"
 #include "api/update.h"
 #include "api/write.h"
 #include "base/json.h"
@@ -12,7 +13,8 @@ static int choose_type(const struct call *c, enum patch_type *ret, struct err *r
 		return 0;
 	return err_set(reterr, ERR_UNSUPPORTED_MEDIA,
 		       "the body of the request was in an unknown format - accepted media types "
-		       "include: application/json-patch+json, application/merge-patch+json%s",
+		       "include: application/json-patch+json, application/merge-patch+json%s, "
+		       "application/apply-patch+yaml",
 		       strategic ? ", application/strategic-merge-patch+json" : "");
 }
 
@@ -72,5 +74,16 @@ static void attempt(struct call *c)
 
 void call_patch(struct call *c)
 {
-	write_begin(c, attempt);
+	struct err e = ERR_INIT;
+	if (negotiate_body(c->request->content_type) == BODY_APPLY_PATCH) {
+		call_apply(c);
+	} else if (call_param(c, "force").len) {
+		(void)err_set_field(&e, ERR_INVALID, "force",
+				    "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: "
+				    "may not be specified for non-apply patch");
+		call_fail(c, &e);
+		call_finish(c);
+	} else {
+		write_begin(c, attempt);
+	}
 }

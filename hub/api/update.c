@@ -5,8 +5,8 @@
 #include "api/write.h"
 #include "base/json.h"
 
-int update_prepare(struct call *c, const struct cJSON *old, struct cJSON *object, bool is_patch,
-		   bool *ret_changed, struct err *reterr)
+int update_admit(struct call *c, const struct cJSON *old, struct cJSON *object, bool is_patch,
+		 struct err *reterr)
 {
 	struct write *w = write_of(c);
 	struct meta_write meta = write_meta(c);
@@ -15,11 +15,20 @@ int update_prepare(struct call *c, const struct cJSON *old, struct cJSON *object
 	r = meta_prepare_update(old, object, &meta, &w->errors, reterr);
 	if (r && field_errors_any(&w->errors))
 		return status_set_invalid(reterr, c->kind, w->name, &w->errors);
-	if (!r)
-		r = write_admit(c, object, old, reterr);
-	if (!r)
-		*ret_changed = meta_finish_update(old, object, &meta);
-	return r;
+	return r ? r : write_admit(c, object, old, reterr);
+}
+
+int update_prepare(struct call *c, const struct cJSON *old, struct cJSON *object, bool is_patch,
+		   bool *ret_changed, struct err *reterr)
+{
+	auto_json *sent = json_take(json_get(object, "metadata"), "managedFields");
+	struct meta_write meta = write_meta(c);
+	int r = update_admit(c, old, object, is_patch, reterr);
+	if (r)
+		return r;
+	write_record(c, old, object, sent);
+	*ret_changed = meta_finish_update(old, object, &meta);
+	return 0;
 }
 
 static void attempt_update(struct call *c)

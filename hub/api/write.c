@@ -56,6 +56,56 @@ static int read_validation(struct call *c, struct write *w, struct err *reterr)
 	return 0;
 }
 
+/* The words are those of apimachinery's ValidateFieldManager. */
+static int read_manager(struct call *c, struct write *w, struct err *reterr)
+{
+	static const char *const options[] = {
+	    [HTTP_POST] = "Create", [HTTP_PUT] = "Update", [HTTP_PATCH] = "Patch"};
+	struct span v = call_param(c, "fieldManager");
+	const char *verb = c->request->method <= HTTP_PATCH ? options[c->request->method] : NULL;
+
+	if (!v.len) {
+		managed_name_from_agent(c->request->user_agent, w->manager);
+		return 0;
+	}
+	if (v.len > MANAGED_MAX_NAME)
+		return err_set_field(reterr, ERR_INVALID, "fieldManager",
+				     "%sOptions.meta.k8s.io \"\" is invalid: fieldManager: Too "
+				     "long: may not be more than %d bytes",
+				     verb ? verb : "", MANAGED_MAX_NAME);
+	for (size_t i = 0; i < v.len; i++)
+		if ((unsigned char)v.ptr[i] < 0x20 || v.ptr[i] == 0x7f)
+			return err_set_field(reterr, ERR_INVALID, "fieldManager",
+					     "%sOptions.meta.k8s.io \"\" is invalid: fieldManager: "
+					     "Invalid value: should only contain printable "
+					     "characters",
+					     verb ? verb : "");
+	memcpy(w->manager, v.ptr, v.len);
+	w->manager[v.len] = '\0';
+	w->named_manager = true;
+	return 0;
+}
+
+struct managed_write write_manager(const struct call *c)
+{
+	const struct write *w = c->state;
+	return (struct managed_write){.kinds = c->listener->backend->kinds,
+				      .kind = c->kind,
+				      .manager = w->manager,
+				      .subresource =
+					  c->info.subresource.len ? c->info.subresource.ptr : "",
+				      .now = clock_now()};
+}
+
+void write_record(struct call *c, const struct cJSON *old, struct cJSON *object,
+		  const struct cJSON *sent)
+{
+	struct managed_write w = write_manager(c);
+	if (c->kind->mirrored && !sent && !json_path(old, "metadata", "managedFields", NULL))
+		return;
+	managed_record(&w, old, object, sent);
+}
+
 void write_begin(struct call *c, void (*attempt)(struct call *c))
 {
 	struct write *w = arena_new(c->mem, struct write);
@@ -73,6 +123,8 @@ void write_begin(struct call *c, void (*attempt)(struct call *c))
 	r = call_read_dry_run(c, &e);
 	if (!r)
 		r = read_validation(c, w, &e);
+	if (!r)
+		r = read_manager(c, w, &e);
 	if (!r) {
 		call_to_worker(c, attempt);
 		return;
@@ -285,8 +337,10 @@ static bool goes_round_again(const struct write *w)
 {
 	const struct command *cmd = w->command;
 	if (cmd->verb == COMMAND_CREATE)
-		return cmd->err.kind == ERR_ALREADY_EXISTS && w->generated &&
+		return cmd->err.kind == ERR_ALREADY_EXISTS && (w->generated || w->upserts) &&
 		       w->attempts < WRITE_MAX_NAMES;
+	if (cmd->err.kind == ERR_NOT_FOUND && w->upserts)
+		return w->attempts < WRITE_MAX_ATTEMPTS;
 	return cmd->err.kind == ERR_CONFLICT && !w->conditional && w->attempts < WRITE_MAX_ATTEMPTS;
 }
 

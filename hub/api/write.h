@@ -6,6 +6,7 @@
  * changed in between and the request did not insist on a version, sends it round again.
  */
 #include "api/call.h"
+#include "kube/managed_fields.h"
 #include "kube/meta.h"
 #include "kube/object.h"
 
@@ -20,6 +21,7 @@ struct write {
 	int attempts;
 	bool conditional;    /* the request named a resourceVersion */
 	bool generated;	     /* the name is of our making */
+	bool upserts;	     /* an apply: creates what is not there, changes what is */
 	bool strict, ignore; /* fieldValidation=Strict, Ignore; neither: Warn */
 	int code;	     /* of success: 200 or 201 */
 	struct buf warnings; /* lines */
@@ -28,11 +30,13 @@ struct write {
 	char *dry_text;		 /* a dry run's result, with empty resourceVersion */
 	size_t dry_len;
 	char name[STORE_MAX_NAME + 1], uid[OBJECT_UID_TEXT];
-	void (*attempt)(struct call *c); /* on a worker */
-	void (*finish)(struct call *c);	 /* on the loop: write_finish, or what calls it */
+	char manager[MANAGED_MAX_NAME + 1]; /* fieldManager, or of the user agent */
+	bool named_manager;		    /* the request gave it */
+	void (*attempt)(struct call *c);    /* on a worker */
+	void (*finish)(struct call *c);	    /* on the loop: write_finish, or what calls it */
 };
 
-/* Checks dryRun, fieldValidation; sends the call to a worker. */
+/* Checks dryRun, fieldValidation, fieldManager; sends the call to a worker. */
 void write_begin(struct call *c, void (*attempt)(struct call *c));
 struct write *write_of(struct call *c);
 
@@ -44,6 +48,13 @@ int write_read(struct call *c, struct span name, struct store_reader **ret_reade
 /* The stored object as a tree of the call's kind. */
 int write_tree(struct call *c, const struct store_object *o, struct cJSON **ret,
 	       struct err *reterr) MUST_CHECK;
+/* Who writes, for managedFields. Lives as long as the call. */
+struct managed_write write_manager(const struct call *c);
+/* Records in the tree, once it is final, who owns what; old is NULL on create, `sent` what the
+ * request said about it. Kinds that are only views of members have no managers, unless a client
+ * that applied brought some. */
+void write_record(struct call *c, const struct cJSON *old, struct cJSON *object,
+		  const struct cJSON *sent);
 /* Defaults, prunes, validates. Adds warnings or fails as fieldValidation says. */
 int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old,
 		struct err *reterr) MUST_CHECK;

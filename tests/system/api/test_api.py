@@ -192,9 +192,10 @@ class Patches(Case):
                        self.client.patch(path + "/s", {"spec": {}}, kind="strategic"))
         self.assertEqual(s["message"], "the body of the request was in an unknown format - "
                          "accepted media types include: application/json-patch+json, "
-                         "application/merge-patch+json")
-        self.fails(415, "UnsupportedMediaType", self.client.patch(CM + "/s", {}, kind="apply",
-                                                                  fieldManager="x"))
+                         "application/merge-patch+json, application/apply-patch+yaml")
+        self.fails(415, "UnsupportedMediaType", self.client.call(
+            "PATCH", CM + "/s", "{}", content_type="application/apply-patch+cbor",
+            fieldManager="x"))
 
     def test_a_patch_that_changes_nothing_keeps_the_version(self):
         made = self.must(201, self.client.post(CM, config_map("same")))
@@ -252,6 +253,187 @@ class Patches(Case):
         self.fails(400, "BadRequest", self.client.patch(CM + "/mal", "{"))
         self.fails(400, "BadRequest", self.client.patch(CM + "/mal", {"op": "x"}, kind="json"))
         self.fails(404, "NotFound", self.client.patch(CM + "/nobody", {"data": {}}))
+
+
+def owners(o):
+    """{(manager, operation, subresource): fieldsV1}"""
+    return {(e["manager"], e["operation"], e.get("subresource", "")): e["fieldsV1"]
+            for e in o["metadata"].get("managedFields", [])}
+
+
+class Apply(Case):
+    """Server-side apply (kubernetes-api.md section 5)."""
+
+    def apply(self, name, manager="a", data=None, labels=None, path=None, **params):
+        o = config_map(name, labels, data)
+        if data is None:
+            del o["data"]
+        return self.client.patch(path or CM + "/" + name, o, kind="apply", fieldManager=manager,
+                                 **params)
+
+    def test_an_apply_creates_and_then_changes_what_it_owns(self):
+        made = self.must(201, self.apply("ac", data={"a": "1", "b": "1"}, labels={"l": "x"}))
+        self.assertEqual(owners(made), {("a", "Apply", ""): {
+            "f:data": {"f:a": {}, "f:b": {}}, "f:metadata": {"f:labels": {"f:l": {}}}}})
+        got = self.must(200, self.apply("ac", data={"a": "2"}))
+        self.assertEqual(got["data"], {"a": "2"})
+        self.assertNotIn("labels", got["metadata"])
+        self.assertEqual(got["metadata"]["uid"], made["metadata"]["uid"])
+
+    def test_the_same_again_keeps_the_version(self):
+        made = self.must(201, self.apply("as", data={"a": "1"}))
+        again = self.must(200, self.apply("as", data={"a": "1"}))
+        self.assertEqual(made, again)
+
+    def test_a_conflict_names_fields_and_managers(self):
+        self.must(201, self.client.post(CM, config_map("ak", data={"a": "1"}),
+                                        fieldManager="maker"))
+        s = self.fails(409, "Conflict", self.apply("ak", data={"a": "2"}))
+        self.assertEqual(s["message"], 'Apply failed with 1 conflict: conflict with "maker" '
+                         'using v1: .data.a')
+        self.assertEqual(s["details"]["causes"], [
+            {"reason": "FieldManagerConflict", "message": 'conflict with "maker" using v1',
+             "field": ".data.a"}])
+        got = self.must(200, self.apply("ak", data={"a": "2"}, force="true"))
+        self.assertEqual(got["data"], {"a": "2"})
+        self.assertEqual(owners(got)["a", "Apply", ""], {"f:data": {"f:a": {}}})
+        self.assertEqual(owners(got)["maker", "Update", ""], {"f:data": {}})
+
+    def test_shared_fields_stay_until_the_last_lets_go(self):
+        self.must(201, self.apply("ah", data={"a": "1"}))
+        self.must(200, self.apply("ah", manager="b", data={"a": "1", "b": "1"}))
+        got = self.must(200, self.apply("ah"))
+        self.assertEqual(got["data"], {"a": "1", "b": "1"})
+        self.assertEqual(list(owners(got)), [("b", "Apply", "")])
+
+    def test_status_is_applied_through_its_own_door(self):
+        job = pytorch_job("at")
+        self.must(201, self.client.post(JOBS, job, fieldManager="maker"))
+        status = {"apiVersion": job["apiVersion"], "kind": "PyTorchJob",
+                  "metadata": {"name": "at", "labels": {"no": "no"}},
+                  "status": {"startTime": "2026-01-01T00:00:00Z"}}
+        got = self.must(200, self.client.patch(JOBS + "/at/status", status, kind="apply",
+                                               fieldManager="c"))
+        self.assertEqual(got["status"]["startTime"], "2026-01-01T00:00:00Z")
+        self.assertNotIn("labels", got["metadata"])
+        self.assertEqual(owners(got)["c", "Apply", "status"], {"f:status": {"f:startTime": {}}})
+        self.assertNotIn("f:status", owners(got)["maker", "Update", ""])
+        self.fails(404, "NotFound", self.client.patch(JOBS + "/none/status", status, kind="apply",
+                                                      fieldManager="c"))
+
+    def test_list_items_have_owners_by_their_keys(self):
+        def pod_template(name, **containers):
+            return {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": name},
+                    "template": {"spec": {"containers": [
+                        {"name": k, "image": v} for k, v in containers.items()]}}}
+        path = NS + "podtemplates/al"
+
+        def apply(o, manager):
+            return self.must(200, self.client.patch(path, o, kind="apply", fieldManager=manager))
+        self.must(201, self.client.post(NS + "podtemplates", pod_template("al", one="i:1")))
+        got = apply(pod_template("al", two="i:2"), "b")
+        names = [c["name"] for c in got["template"]["spec"]["containers"]]
+        self.assertEqual(sorted(names), ["one", "two"])
+        self.assertEqual(owners(got)["b", "Apply", ""]["f:template"]["f:spec"], {
+            "f:containers": {'k:{"name":"two"}': {".": {}, "f:image": {}, "f:name": {}}}})
+        got = apply({"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "al"}}, "b")
+        self.assertEqual([c["name"] for c in got["template"]["spec"]["containers"]], ["one"])
+
+    def test_a_dry_run_leaves_nothing(self):
+        got = self.must(201, self.apply("ad", data={"a": "1"}, dryRun="All"))
+        self.assertEqual(got["data"], {"a": "1"})
+        self.fails(404, "NotFound", self.client.get(CM + "/ad"))
+        before = self.must(201, self.apply("ad", data={"a": "1"}))
+        got = self.must(200, self.apply("ad", data={"a": "2"}, dryRun="All"))
+        self.assertEqual(got["data"], {"a": "2"})
+        self.assertEqual(self.must(200, self.client.get(CM + "/ad")), before)
+
+    def test_a_version_in_the_configuration_is_a_precondition(self):
+        made = self.must(201, self.apply("av", data={"a": "1"}))
+        o = config_map("av", data={"a": "2"})
+        o["metadata"]["resourceVersion"] = made["metadata"]["resourceVersion"]
+        self.must(200, self.client.patch(CM + "/av", o, kind="apply", fieldManager="a"))
+        s = self.fails(409, "Conflict", self.client.patch(CM + "/av", o, kind="apply",
+                                                          fieldManager="a"))
+        self.assertIn("the object has been modified", s["message"])
+
+    def test_what_cannot_be_applied_is_refused(self):
+        o = config_map("aw")
+        s = self.fails(422, "Invalid", self.client.patch(CM + "/aw", o, kind="apply"))
+        self.assertEqual(s["message"], 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: '
+                         'Required value: is required for apply patch')
+        self.fails(422, "Invalid", self.apply("aw", manager="x" * 129))
+        self.fails(422, "Invalid", self.client.patch(CM + "/aw", o, force="true"))
+        s = self.fails(400, "BadRequest", self.apply("aw", path=CM + "/other"))
+        for change, words in (({"apiVersion": "v2"}, "Incorrect version specified"),
+                              ({"kind": "Secret"}, "invalid object type"),
+                              ({"bogus": 1}, ".bogus: field not declared in schema"),
+                              ({"data": []}, ".data: expected map, got array")):
+            s = self.fails(400, "BadRequest", self.client.patch(
+                CM + "/aw", {**o, **change}, kind="apply", fieldManager="a"))
+            self.assertIn(words, s["message"])
+        o["metadata"]["managedFields"] = []
+        s = self.fails(400, "BadRequest", self.client.patch(CM + "/aw", o, kind="apply",
+                                                            fieldManager="a"))
+        self.assertEqual(s["message"], "metadata.managedFields must be nil")
+
+    def test_a_configuration_may_be_yaml(self):
+        text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ay}\ndata:\n  a: 'yes'\n"
+        got = self.must(201, self.client.patch(CM + "/ay", text, kind="apply", fieldManager="a"))
+        self.assertEqual(got["data"], {"a": "yes"})
+
+    def test_plain_writes_record_their_managers(self):
+        status, _, body = self.client.request("POST", CM, config_map("ap", data={"a": "1"}),
+                                              headers={"User-Agent": "my-tool/v1 (x)"})
+        self.assertEqual(status, 201, body)
+        self.assertEqual(owners(json.loads(body)),
+                         {("my-tool", "Update", ""): {"f:data": {".": {}, "f:a": {}}}})
+        got = self.must(200, self.client.patch(CM + "/ap", {"data": {"a": "2"}},
+                                               fieldManager="other"))
+        self.assertEqual(owners(got), {("my-tool", "Update", ""): {"f:data": {}},
+                                       ("other", "Update", ""): {"f:data": {"f:a": {}}}})
+        # Who does not know of managedFields does not drop them.
+        got["data"]["a"] = "3"
+        del got["metadata"]["managedFields"]
+        got = self.must(200, self.client.put(CM + "/ap", got, fieldManager="other"))
+        self.assertEqual(len(owners(got)), 2)
+        # An empty entry drops them all; then the first apply finds nobody's fields.
+        got["metadata"]["managedFields"] = [{}]
+        got = self.must(200, self.client.put(CM + "/ap", got))
+        self.assertEqual(owners(got), {})
+        s = self.fails(409, "Conflict", self.apply("ap", data={"a": "4"}))
+        self.assertIn('conflict with "before-first-apply" using v1: .data.a', s["message"])
+
+    def test_managed_fields_may_be_patched(self):
+        """What kubectl does when it goes over from client-side apply."""
+        self.must(201, self.client.post(CM, config_map("aj", data={"a": "1"}),
+                                        fieldManager="kubectl-client-side-apply"))
+        got = self.must(200, self.client.get(CM + "/aj"))
+        entry = dict(got["metadata"]["managedFields"][0], manager="kubectl", operation="Apply")
+        got = self.must(200, self.client.patch(CM + "/aj", [
+            {"op": "replace", "path": "/metadata/managedFields", "value": [entry]},
+            {"op": "replace", "path": "/metadata/resourceVersion",
+             "value": got["metadata"]["resourceVersion"]}], kind="json"))
+        self.assertEqual(list(owners(got)), [("kubectl", "Apply", "")])
+
+    def test_many_appliers_at_once_all_take_effect(self):
+        self.must(201, self.apply("am", manager="m0", data={"k0": "v"}))
+        clients = [Client(self.server) for _ in range(8)]
+        try:
+            for i, c in enumerate(clients):  # sent together, read afterwards
+                body = json.dumps(config_map("am", data={"k%d" % (i + 1): "v"}))
+                c.connection.request("PATCH", CM + "/am?fieldManager=m%d" % (i + 1), body=body,
+                                     headers={"Content-Type": "application/apply-patch+yaml"})
+            for c in clients:
+                r = c.connection.getresponse()
+                self.assertEqual(r.status, 200, r.read())
+                r.read()
+        finally:
+            for c in clients:
+                c.close()
+        got = self.must(200, self.client.get(CM + "/am"))
+        self.assertEqual(len(got["data"]), 9)
+        self.assertEqual(len(owners(got)), 9)
 
 
 class Validation(Case):

@@ -1,0 +1,208 @@
+#include "api/apply.h"
+
+#include "api/decode.h"
+#include "api/update.h"
+#include "api/write.h"
+#include "base/json.h"
+#include <errno.h>
+
+/* One attempt. Sets of the struct managed borrow from the trees. */
+struct apply {
+	struct cJSON *config, *live, *object; /* owned */
+	struct managed managed;
+	struct managed_conflicts conflicts;
+	struct store_reader *reader;
+	struct store_object stored;
+	bool sets_changed;
+};
+
+static void apply_done(struct apply *a)
+{
+	managed_done(&a->managed);
+	json_free(a->config);
+	json_free(a->live);
+	json_free(a->object);
+	store_read_end(a->reader);
+}
+
+static int check_version(const struct call *c, const struct cJSON *config, struct err *reterr)
+{
+	char want[KIND_API_VERSION_MAX];
+	const char *version = json_str(config, "apiVersion"), *kind = json_str(config, "kind");
+
+	kind_api_version(c->kind, want);
+	if (!version || !version[0] || !kind || !kind[0])
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "invalid object type: apiVersion and kind must be given");
+	if (strcmp(kind, c->kind->kind) != 0)
+		return err_set(reterr, ERR_BAD_REQUEST, "invalid object type: %.100s, Kind=%.100s",
+			       version, kind);
+	if (strcmp(version, want) != 0)
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "Incorrect version specified in apply patch. Specified patch "
+			       "version: %.100s, expected: %s",
+			       version, want);
+	return 0;
+}
+
+/* Also gives it the name of the URL when it says none. */
+static int check_config(const struct call *c, struct cJSON *config, struct err *reterr)
+{
+	struct cJSON *metadata = json_ensure_object(config, "metadata");
+	int r = check_version(c, config, reterr);
+
+	if (!r && !metadata)
+		r = err_set(reterr, ERR_BAD_REQUEST, "metadata must be an object");
+	if (!r && json_get(metadata, "managedFields") &&
+	    !json_is(json_get(metadata, "managedFields"), JSON_NULL))
+		r = err_set(reterr, ERR_BAD_REQUEST, "metadata.managedFields must be nil");
+	if (!r && !json_get(metadata, "name"))
+		json_set(metadata, "name", json_new_span(c->info.name));
+	return r;
+}
+
+/* Merges; on a conflict the answer is complete. */
+static int merge(struct call *c, struct apply *a, struct err *reterr)
+{
+	struct managed_write by = write_manager(c);
+	bool force = request_bool(call_param(c, "force"));
+	char version[KIND_API_VERSION_MAX];
+	int r;
+
+	if (managed_read(&a->managed, json_path(a->live, "metadata", "managedFields", NULL), NULL) <
+	    0)
+		a->managed = MANAGED_INIT; /* as upstream: whoever wrote that lost it */
+	r = managed_apply(&a->managed, &by, a->live, a->config, force, &a->object, &a->sets_changed,
+			  &a->conflicts, reterr);
+	if (r < 0 && !a->conflicts.n)
+		(void)err_wrap(reterr, "failed to create typed patch object (%.*s/%s; %s, Kind=%s)",
+			       SPAN_ARGS(c->info.ns), write_of(c)->name,
+			       kind_api_version(c->kind, version), c->kind->kind);
+	return r;
+}
+
+static int prepare_create(struct call *c, struct apply *a, struct err *reterr)
+{
+	struct write *w = write_of(c);
+	struct meta_write meta = write_meta(c);
+	const char *uid = json_str(json_get(a->config, "metadata"), "uid");
+	/* Whoever may patch may not thereby create. */
+	int r = call_authorize(c, API_CREATE, reterr);
+
+	if (!r && uid && uid[0])
+		r = status_set_conflict(reterr, c->kind, w->name,
+					"uid mismatch: the provided object specified a uid, and no "
+					"existing object was found");
+	if (!r)
+		r = merge(c, a, reterr);
+	if (r)
+		return r;
+	meta.name = SPAN_NONE;
+	r = meta_prepare_create(a->object, &meta, &w->errors, reterr);
+	if (r && field_errors_any(&w->errors))
+		return status_set_invalid(reterr, c->kind, w->name, &w->errors);
+	if (!r && !span_is(c->info.name, json_str(json_get(a->object, "metadata"), "name")))
+		r = err_set(reterr, ERR_BAD_REQUEST,
+			    "the name of the object does not match the name on the URL (%s)",
+			    w->name);
+	return r ? r : write_admit(c, a->object, NULL, reterr);
+}
+
+static void create(struct call *c, struct apply *a)
+{
+	struct err e = ERR_INIT;
+	int r = prepare_create(c, a, &e);
+
+	if (r) {
+		write_fail(c, &e);
+		return;
+	}
+	managed_write_to(&a->managed, a->object);
+	write_of(c)->code = 201;
+	write_submit(c, COMMAND_CREATE, a->object, 0, PROPAGATE_DEFAULT);
+}
+
+static void fail_conflict(struct call *c, const struct apply *a, const struct err *e)
+{
+	struct status_subject s = {.message = a->conflicts.message,
+				   .causes = a->conflicts.causes,
+				   .n_causes = a->conflicts.n_causes};
+	call_fail_with(c, e, &s);
+	call_to_loop(c, write_of(c)->finish);
+}
+
+static void update(struct call *c, struct apply *a)
+{
+	struct meta_write meta = write_meta(c);
+	struct err e = ERR_INIT;
+	int r = write_tree(c, &a->stored, &a->live, &e);
+
+	if (!r)
+		r = merge(c, a, &e);
+	if (r && a->conflicts.n) {
+		fail_conflict(c, a, &e);
+		return;
+	}
+	if (!r)
+		r = update_admit(c, a->live, a->object, true, &e);
+	if (r) {
+		write_fail(c, &e);
+		return;
+	}
+	/* The object has the stored managers so far: only their times may differ from here on. */
+	if (!a->sets_changed && json_equal(a->live, a->object)) {
+		write_unchanged(c, &a->stored);
+		return;
+	}
+	managed_write_to(&a->managed, a->object);
+	(void)meta_finish_update(a->live, a->object, &meta);
+	write_submit(c, COMMAND_UPDATE, a->object, a->stored.revision, PROPAGATE_DEFAULT);
+}
+
+static void attempt(struct call *c)
+{
+	struct write *w = write_of(c);
+	struct apply a = {0};
+	struct err e = ERR_INIT;
+	int r = decode_apply(c, &a.config, &w->warnings, &e);
+
+	w->attempts++;
+	w->code = 200;
+	if (!r && w->strict && w->warnings.len)
+		r = err_set(&e, ERR_BAD_REQUEST, "error strict decoding YAML: %.*s",
+			    (int)w->warnings.len, w->warnings.ptr);
+	if (!r)
+		r = check_config(c, a.config, &e);
+	if (!r) {
+		w->conditional = meta_is_conditional(a.config);
+		r = write_read(c, c->info.name, &a.reader, &a.stored, &e);
+	}
+	if (r == -ENOENT && !c->info.subresource.len)
+		create(c, &a);
+	else if (r)
+		write_fail(c, &e);
+	else
+		update(c, &a);
+	apply_done(&a);
+}
+
+static void begin(struct call *c)
+{
+	struct write *w = write_of(c);
+	struct err e = ERR_INIT;
+
+	w->upserts = true;
+	if (w->named_manager) {
+		attempt(c);
+		return;
+	}
+	(void)err_set_field(&e, ERR_INVALID, "fieldManager",
+			    "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required "
+			    "value: is required for apply patch");
+	write_fail(c, &e);
+}
+
+void call_apply(struct call *c)
+{
+	write_begin(c, begin);
+}
