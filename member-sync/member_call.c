@@ -188,6 +188,7 @@ void member_call_send(struct member_call *c, struct client *client)
 		spec.path = c->order->path;
 		spec.content_type = c->order->content_type;
 		spec.body = span_make(c->order->body, c->order->body_len);
+		spec.accept = c->order->accept;
 		spec.max_body = MEMBER_CALL_MAX_ANSWER;
 	} else {
 		spec.method = c->proxy->method;

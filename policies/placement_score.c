@@ -69,6 +69,14 @@ static bool serves(const struct cluster_spec *c, const struct api_kind *kind)
 	return false;
 }
 
+struct span placement_refused(const struct placement_spec *p, struct span cluster)
+{
+	for (size_t i = 0; i < p->n_refusals; i++)
+		if (span_eq(p->refusals[i].cluster, cluster))
+			return p->refusals[i].why;
+	return SPAN_NONE;
+}
+
 enum verdict_code placement_candidate(const struct fleet *f, const struct ask *a, uint32_t cluster,
 				      uint32_t *ret_group)
 {
@@ -87,6 +95,8 @@ enum verdict_code placement_candidate(const struct fleet *f, const struct ask *a
 		return VERDICT_TAINTED;
 	if (!serves(c, &a->kind))
 		return VERDICT_API_MISSING;
+	if (placement_refused(&a->placement, c->name).len)
+		return VERDICT_CONFLICT;
 	return VERDICT_FITS;
 }
 

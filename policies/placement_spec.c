@@ -56,6 +56,8 @@ struct placement_spec placement_spec_dup(struct arena *a, const struct placement
 	struct cluster_affinity *aff = arena_array(a, struct cluster_affinity, from->n_affinities);
 	struct toleration *tol = arena_array(a, struct toleration, from->n_tolerations);
 	struct spread_constraint *spread = arena_array(a, struct spread_constraint, from->n_spread);
+	struct placement_refusal *refusals =
+	    arena_array(a, struct placement_refusal, from->n_refusals);
 
 	for (size_t i = 0; i < from->n_affinities; i++) {
 		const struct cluster_affinity *x = &from->affinities[i];
@@ -76,8 +78,12 @@ struct placement_spec placement_spec_dup(struct arena *a, const struct placement
 		spread[i].field = arena_span(a, from->spread[i].field);
 		spread[i].label = arena_span(a, from->spread[i].label);
 	}
+	for (size_t i = 0; i < from->n_refusals; i++)
+		refusals[i] = (struct placement_refusal){arena_span(a, from->refusals[i].cluster),
+							 arena_span(a, from->refusals[i].why)};
 	to.affinities = aff;
 	to.tolerations = tol;
 	to.spread = spread;
+	to.refusals = refusals;
 	return to;
 }

@@ -36,6 +36,12 @@ struct spread_constraint { /* accepted and kept; one cluster satisfies or ignore
 	int64_t min_groups, max_groups;
 };
 
+/* A cluster that cannot take these jobs now, whatever room it has, and why: a sentence. Not a
+ * policy's word but the core's, which has seen a conflict there. */
+struct placement_refusal {
+	struct span cluster, why;
+};
+
 struct placement_spec {
 	/* One entry without a name for clusterAffinity, several for clusterAffinities, none for
 	 * every cluster. The first group in which some cluster fits wins. */
@@ -45,6 +51,8 @@ struct placement_spec {
 	size_t n_tolerations;
 	const struct spread_constraint *spread;
 	size_t n_spread;
+	const struct placement_refusal *refusals;
+	size_t n_refusals;
 	enum replica_scheduling replica_scheduling;
 	bool gang;	  /* customSchedulingType: Gang; jobs are gangs in any case */
 	bool sum_of_free; /* this policy asks for totals instead of node by node (V26) */

@@ -231,6 +231,11 @@ static void put_placement(struct buf *b, const struct placement_spec *s)
 		put_span(b, s->tolerations[i].value);
 		put_num(b, (uint64_t)s->tolerations[i].effect << 1 | s->tolerations[i].exists);
 	}
+	put_num(b, s->n_refusals);
+	for (size_t i = 0; i < s->n_refusals; i++) {
+		put_span(b, s->refusals[i].cluster);
+		put_span(b, s->refusals[i].why);
+	}
 	put_num(b, s->sum_of_free);
 }
 

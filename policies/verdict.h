@@ -26,7 +26,8 @@ enum verdict_code {
 	VERDICT_NOT_READY,
 	VERDICT_STALE,
 	VERDICT_API_MISSING,
-	VERDICT_BACKOFF, /* this job was just refused or taken back there */
+	VERDICT_BACKOFF,  /* this job was just refused or taken back there */
+	VERDICT_CONFLICT, /* something it needs is there under the same name, and not the hub's */
 	VERDICT_MAX,
 	VERDICT_INVALID = -22,
 };
@@ -51,6 +52,7 @@ struct verdict {
 	uint32_t better_by;	       /* LOWER_SCORE: enum verdict_better */
 	struct taint taint;	       /* TAINTED: borrowed from the fleet */
 	struct span api_version, kind; /* API_MISSING: borrowed from the ask */
+	struct span why;	       /* CONFLICT: a sentence, borrowed from the ask */
 	const struct shape *shape;     /* for set names; borrowed from the ask */
 };
 

@@ -257,6 +257,9 @@ size_t verdict_sentence(const struct fleet *f, const struct verdict *v, int64_t 
 		add(&t, "the job was refused or taken back here; next try in ");
 		add_duration(&t, v->until_us - now_us);
 		break;
+	case VERDICT_CONFLICT:
+		add(&t, "%.*s", SPAN_ARGS(v->why));
+		break;
 	default:
 		break;
 	}
@@ -304,6 +307,7 @@ size_t verdict_remedy(const struct fleet *f, const struct verdict *v, char *out,
 	    [VERDICT_STALE] = "the hub catching up with the cluster",
 	    [VERDICT_API_MISSING] = "the operator of this kind installed on the cluster",
 	    [VERDICT_BACKOFF] = "time",
+	    [VERDICT_CONFLICT] = "the object on the cluster removed or renamed, or made the same",
 	};
 	struct text t = text_on(out, size);
 
@@ -351,6 +355,8 @@ static void say_part(const struct fleet *f, const struct verdict *v, char *out, 
 	} else if (v->code == VERDICT_TAINTED) {
 		add(&t, "cluster(s) had untolerated taint ");
 		add_taint(&t, &v->taint);
+	} else if (v->code == VERDICT_CONFLICT) {
+		add(&t, "cluster(s) in conflict: %.*s", SPAN_ARGS(v->why));
 	} else if (v->code == VERDICT_NODE_TAINTED) {
 		add(&t, "cluster(s) had only nodes with untolerated taint ");
 		add_taint(&t, &v->fit.taint);

@@ -1,5 +1,6 @@
 #include "core/binding.h"
 
+#include "core/admission/pump.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/object_writer.h"
@@ -267,8 +268,7 @@ static void add_status(const struct core *c, const struct job *j, struct buf *b)
 	} else {
 		add_condition(b, "Scheduled", false,
 			      j->top_reason ? j->top_reason : "Unschedulable",
-			      j->hold_detail ? j->hold_detail : "The job waits for its turn.",
-			      j->first_attempt);
+			      j->hold_detail ? j->hold_detail : pump_why(c, j), j->first_attempt);
 	}
 	buf_add_char(b, ']');
 	if (m) {

@@ -3,6 +3,7 @@
 #include "core/binding.h"
 #include "core/capacity.h"
 #include "core/dispatch/courier.h"
+#include "core/dispatch/prepare.h"
 #include "core/job.h"
 #include "core/queue_unit.h"
 #include "core/recorder.h"
@@ -10,9 +11,9 @@
 
 #include <errno.h>
 
-/* status, binding, unit, live row, two retention rows, two rows of a finalizer, spent pods, and the
- * events. */
-#define ROWS_PER_JOB 10
+/* status, binding, unit, live row, two retention rows, two rows of a finalizer, spent pods, two of
+ * what it needs, and the events. */
+#define ROWS_PER_JOB 12
 
 void core_job_dirty(struct core *c, struct job *j)
 {
@@ -157,6 +158,7 @@ static void finalize(struct core *c, struct job *j)
 static void flush_job(struct core *c, struct job *j)
 {
 	capacity_settle(c, j);
+	prepare_flush(c, j);
 	if (j->finalize) {
 		vec_foreach (&j->events, e)
 			free(e->message);

@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "core/admission/pump.h"
 #include "core/admission/settle.h"
+#include "core/dispatch/prepare.h"
 #include "core/priority.h"
 
 #include <stdarg.h>
@@ -183,6 +184,7 @@ void job_destroy(struct core *c, struct job *j)
 	free(j->unit_name);
 	free(j->elastic_name);
 	free(j->dispatch_message);
+	free(j->needs);
 	free(j->status);
 	free(j->top_reason);
 	free(j);
@@ -295,6 +297,7 @@ int job_ask(struct core *c, struct job *j, const struct propagation_policy *poli
 {
 	auto_arena mem = ARENA_INIT;
 	char api_version[KIND_API_VERSION_MAX];
+	struct placement_spec placement = policy->placement;
 	struct job_shape spec;
 	struct shape *shape;
 	struct ask *ask;
@@ -306,7 +309,8 @@ int job_ask(struct core *c, struct job *j, const struct propagation_policy *poli
 		return r;
 	struct api_kind kind = {span_of(kind_api_version(j->kind, api_version)),
 				span_of(j->kind->kind)};
-	r = placer_ask_ref(c->placer, shape, &policy->placement, &kind, &ask, reterr);
+	placement.n_refusals = prepare_refusals(c, j, &mem, &placement.refusals);
+	r = placer_ask_ref(c->placer, shape, &placement, &kind, &ask, reterr);
 	if (r < 0) {
 		fleet_shape_unref(c->fleet, shape);
 		return r;

@@ -5,6 +5,7 @@
 #include "core/capacity.h"
 #include "core/cursors.h"
 #include "core/dispatch/courier.h"
+#include "core/dispatch/dependency.h"
 #include "core/job.h"
 
 #include <openssl/evp.h>
@@ -212,6 +213,7 @@ void member_observe(struct core *c, const struct store_object *o)
 	member_view_refresh(c, m);
 	if (fresh) {
 		cursors_load(c, m);
+		dependency_restore(c, m);
 		join(c, m, tree);
 	}
 	if (m->deleting || m->dead)
@@ -251,12 +253,7 @@ void member_free(struct core *c, struct member *m)
 	capacity_forget(c, m);
 	if (m->view != CLUSTER_NONE)
 		cluster_view_remove(c->fleet, m->view);
-	map_foreach (&m->prepared, e) {
-		struct prepared_thing *t = e->value;
-		vec_done(&t->waiting);
-		free(t);
-	}
-	map_done(&m->prepared);
+	dependency_free_all(m);
 	vec_foreach (&m->orphans, o) {
 		free(o->path);
 		free(o->uid);

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "core/admission/settle.h"
+#include "core/dispatch/dependency.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/policy_spec.h"
@@ -109,6 +110,10 @@ static bool is_interesting(const struct kind *k)
 	case TYPE_ELASTIC_QUOTA_TREE:
 	case TYPE_QUEUE:
 	case TYPE_PRIORITY_CLASS:
+	case TYPE_NAMESPACE:
+	case TYPE_CONFIG_MAP:
+	case TYPE_PERSISTENT_VOLUME_CLAIM:
+	case TYPE_SERVICE_ACCOUNT:
 		return true;
 	default:
 		return k->is_job;
@@ -161,6 +166,7 @@ void observe_present(struct core *c, const struct kind *kind, const struct store
 		job_observe(c, kind, o);
 		return;
 	}
+	dependency_observe(c, kind, o->key.ns, o->key.name);
 	switch (kind->type) {
 	case TYPE_CLUSTER:
 		member_observe(c, o);
@@ -195,6 +201,7 @@ static void observe_absent(struct core *c, const struct observed *o)
 		job_gone(c, o->kind, ns, name);
 		return;
 	}
+	dependency_observe(c, o->kind, ns, name);
 	switch (o->kind->type) {
 	case TYPE_CLUSTER:
 		member_forget(c, name);

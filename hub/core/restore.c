@@ -6,6 +6,7 @@
 #include "core/binding.h"
 #include "core/capacity.h"
 #include "core/dispatch/courier.h"
+#include "core/dispatch/prepare.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/observe.h"
@@ -94,6 +95,7 @@ struct job *restore_job(struct core *c, const struct kind *kind, const struct st
 		j->dispatch = (struct dispatch_state){0};
 	}
 	j->binding_created = j->created;
+	prepare_revive(c, j);
 	restore_unit(c, j);
 	restore_placement(c, j);
 	/* What an earlier process had under way is lost. */

@@ -34,18 +34,6 @@ struct core;
 
 /* ---- members ---- */
 
-enum prepared { PREPARED_NO = 0, PREPARED_ASKED, PREPARED_YES };
-
-struct prepared_waiter {
-	uint64_t job, epoch;
-};
-
-/* A namespace (or PriorityClass) that the hub made sure of on a member. */
-struct prepared_thing {
-	enum prepared state;
-	struct VEC(struct prepared_waiter) waiting;
-};
-
 /* A copy that belongs to no job, whose deletion was not answered yet. */
 struct orphan {
 	char *path, *uid;
@@ -82,9 +70,10 @@ struct member {
 	struct map pods;	     /* ns/name -> struct member_pod */
 	struct VEC(struct orphan) orphans;
 	bool finished_revived;	   /* unjoin: copies of finished jobs have records again */
-	uint32_t cleaning;	   /* deletes of an unjoin in flight */
 	usec unjoin_at;		   /* 0: nothing to do for an unjoin */
-	struct map prepared;	   /* "ns/x", "pc/x" -> struct prepared_thing */
+	struct map dependencies;   /* path -> struct dependency (dispatch/dependency.h) */
+	usec dependencies_due;	   /* earliest retry among them; 0: none */
+	uint32_t conflicts;	   /* of them in conflict with foreign objects */
 	struct VEC(uint64_t) jobs; /* numbers of jobs placed here, unordered; stale ones skipped */
 };
 
@@ -177,6 +166,8 @@ struct job {
 	bool copy_seen;		/* during a relist */
 	bool holds;		/* charged in ledger and quota */
 	size_t prepare_at;	/* next dependency to prepare */
+	char *needs;		/* paths of what its copy needs, as stored, or NULL */
+	uint32_t needs_member;	/* on which member */
 	uint32_t live_pods;	/* on the member of `dispatch`, as the pod stream shows */
 	char *dispatch_message; /* last refusal or failure, for verdicts; or NULL */
 	char *assignment;	/* nodes of the decision (assignment.h) while it holds, or NULL */

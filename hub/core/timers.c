@@ -2,6 +2,7 @@
 
 #include "base/num.h"
 #include "core/dispatch/courier.h"
+#include "core/dispatch/dependency.h"
 #include "core/member.h"
 #include "core/unjoin.h"
 
@@ -92,6 +93,7 @@ void timers_run(struct core *c)
 			unjoin_step(c, m);
 		}
 		courier_orphans(c, m);
+		dependency_timers(c, m);
 	}
 }
 
@@ -103,6 +105,8 @@ usec timers_due(const struct core *c)
 		const struct member *m = *p;
 		if (m && m->unjoin_at)
 			t = num_min(t, m->unjoin_at);
+		if (m && m->dependencies_due)
+			t = num_min(t, m->dependencies_due);
 		for (size_t i = 0; m && i < m->orphans.len; i++)
 			t = num_min(t, m->orphans.items[i].retry_at);
 	}

@@ -4,6 +4,7 @@
 #include "core/binding.h"
 #include "core/capacity.h"
 #include "core/dispatch/courier.h"
+#include "core/dispatch/dependency.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/query.h"
@@ -54,7 +55,7 @@ void unjoin_step(struct core *c, struct member *m)
 	}
 	if (!m->deleting || m->jobs.len > 0)
 		return;
-	if (!m->dead && !courier_clean_member(c, m))
+	if (!m->dead && !dependency_clean(c, m))
 		return;
 	m->leaving = true;
 	if (!capacity_clear(c, m) || registry_batch_room(c->batch) < STREAM_MAX + 4) {

@@ -36,6 +36,7 @@ struct order {
 	const char *method;	  /* static text */
 	char *path;		  /* with query */
 	const char *content_type; /* static text or NULL */
+	const char *accept;	  /* static text; NULL: JSON */
 	char *body;
 	size_t body_len;
 	usec timeout; /* 0: 10 s */

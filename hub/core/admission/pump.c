@@ -114,6 +114,16 @@ static void tell_why(struct core *c, struct job *j)
 	job_event_add(c, j, "Warning", "ScheduleBindingFailed", "%s", w->summary);
 }
 
+const char *pump_why(const struct core *c, const struct job *j)
+{
+	const struct waiting_jobs *w =
+	    j->ask && ask_id(j->ask) < c->asks.len ? &c->asks.items[ask_id(j->ask)] : NULL;
+
+	if (w && w->reason && j->top_reason && strcmp(w->reason, j->top_reason) == 0)
+		return w->summary;
+	return "The job waits for its turn.";
+}
+
 void pump_enter_ask(struct core *c, const struct ask *ask)
 {
 	waiting_of(c, ask)->n_jobs++;

@@ -19,6 +19,9 @@ void pump_leave_ask(struct core *c, struct ask *ask);
 void pump_add(struct core *c, struct job *j);
 void pump_remove(struct core *c, struct job *j);
 
+/* Why no cluster takes the job, as it was last told; borrowed until the next turn. */
+const char *pump_why(const struct core *c, const struct job *j);
+
 /* Admits while something can start and the batch has room. True when it stopped for lack of room.
  */
 bool pump_run(struct core *c);

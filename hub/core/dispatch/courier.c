@@ -5,6 +5,7 @@
 #include "core/binding.h"
 #include "core/cursors.h"
 #include "core/dispatch/copy_order.h"
+#include "core/dispatch/dependency.h"
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
 #include "core/member.h"
@@ -103,6 +104,8 @@ void courier_committed(struct core *c, struct job *j)
 
 void courier_member_ready(struct core *c, struct member *m)
 {
+	if (m->dependencies_due)
+		m->dependencies_due = c->now;
 	vec_foreach (&m->jobs, n) {
 		struct job *j = job_by_number(c, *n);
 		if (!j || member_of(c, j) != m || !j->dispatch.retry_at)
@@ -288,12 +291,9 @@ void courier_outcome(struct core *c, const struct fact *f)
 			orphan_retry(c, m, call);
 		else if (m)
 			cursors_release(c, m, call->stream);
-	} else if (call->purpose == CALL_CLEAN) {
+	} else if (call->purpose == CALL_DEPENDENCY) {
 		if (m)
-			prepare_cleaned(c, m, call->thing, answered ? r->http_code : 0);
-	} else if (call->purpose == CALL_PREPARE) {
-		if (m)
-			prepare_outcome(c, m, j, call, r);
+			dependency_outcome(c, m, call->thing, r);
 	} else if (j && m && member_of(c, j) == m && j->order_id == r->order_id) {
 		if (answered) {
 			on_answer(c, j, call->order, r);
@@ -429,9 +429,4 @@ void courier_orphans(struct core *c, struct member *m)
 					   .uid = o.uid,
 					   .stream = o.stream});
 	}
-}
-
-bool courier_clean_member(struct core *c, struct member *m)
-{
-	return prepare_clean(c, m);
 }

@@ -29,20 +29,16 @@ void courier_member_ready(struct core *c, struct member *m);
 /* Copies without a job whose deletion was not answered: tried again. */
 void courier_orphans(struct core *c, struct member *m);
 
-/* Unjoin: deletes what the hub created there besides copies. True when nothing is left. */
-bool courier_clean_member(struct core *c, struct member *m);
-
 /* What a call was for; a call is one order in flight. */
-enum call_purpose { CALL_DISPATCH, CALL_PREPARE, CALL_ORPHAN, CALL_CLEAN };
+enum call_purpose { CALL_DISPATCH, CALL_DEPENDENCY, CALL_ORPHAN };
 struct call {
 	enum call_purpose purpose;
-	uint64_t job; /* number; 0 for ORPHAN and CLEAN */
+	uint64_t job; /* DISPATCH: number */
 	uint32_t member;
 	enum dispatch_order order; /* DISPATCH */
-	char *thing;		   /* PREPARE: key in member->prepared; ORPHAN, CLEAN: path */
+	char *thing;		   /* DEPENDENCY, ORPHAN: path */
 	char *uid;		   /* ORPHAN: precondition */
 	enum member_stream stream; /* ORPHAN: which told of it */
-	uint64_t epoch;		   /* DISPATCH, PREPARE: the placement it is about */
 };
 /* Sends an order and remembers what it is for; takes both. Returns its id. */
 uint64_t courier_call(struct core *c, struct order *take_order, struct call take_call);

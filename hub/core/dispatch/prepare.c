@@ -1,17 +1,14 @@
 #include "core/dispatch/prepare.h"
 
-#include "base/json.h"
 #include "core/dispatch/courier.h"
 #include "core/job.h"
 #include "core/member.h"
-
-#include <errno.h>
 
 /* One entry of a job's list. */
 struct thing {
 	const struct kind *kind;
 	char *ns, *name; /* ns "" for cluster scope */
-	bool cached;	 /* remembered per member */
+	bool optional;	 /* nothing to be done when the hub has none */
 };
 
 static void thing_done(struct thing *t)
@@ -50,7 +47,7 @@ static uint16_t dependency_type(const struct job_dependency *d)
 /* The at-th thing of the job, or false behind the last. */
 static bool thing_at(const struct core *c, const struct job *j, size_t at, struct thing *ret)
 {
-	*ret = (struct thing){.cached = true};
+	*ret = (struct thing){.optional = true};
 	if (at == 0) {
 		ret->kind = kind_by_type(c->kinds, TYPE_NAMESPACE);
 		ret->ns = xstrdup("");
@@ -73,96 +70,42 @@ static bool thing_at(const struct core *c, const struct job *j, size_t at, struc
 	ret->kind = kind_by_type(c->kinds, dependency_type(d));
 	ret->ns = xstrdup(j->ns);
 	ret->name = xstrndup(d->name.ptr, d->name.len);
-	ret->cached = false;
+	ret->optional = false;
 	return true;
 }
 
-static char *thing_key(const struct thing *t)
-{
-	auto_buf path = BUF_INIT;
-	member_path(t->kind, t->ns, t->name, &path);
-	return buf_steal(&path, NULL);
-}
+/* ---- before the copy ---- */
 
-static struct prepared_thing *prepared(struct member *m, const char *key)
-{
-	struct prepared_thing *p = map_get(&m->prepared, span_of(key));
-	if (!p) {
-		p = xcalloc(1, sizeof(*p));
-		map_put(&m->prepared, span_of(key), p);
-	}
-	return p;
-}
-
-/* What identifies and owns an object at the hub stays there. */
-static void strip(struct cJSON *tree)
-{
-	static const char *const gone[] = {"uid",
-					   "resourceVersion",
-					   "generation",
-					   "creationTimestamp",
-					   "managedFields",
-					   "ownerReferences",
-					   "finalizers",
-					   "selfLink",
-					   "deletionTimestamp"};
-	struct cJSON *meta = json_get(tree, "metadata");
-
-	for (size_t i = 0; i < ARRAY_LEN(gone); i++)
-		json_remove(meta, gone[i]);
-	json_remove(tree, "status");
-}
-
-/* The object that goes to the member; NULL when the hub has none of that name. */
-static char *thing_body(struct core *c, const struct thing *t, size_t *ret_len)
+static bool is_at_hub(struct core *c, struct job *j, const struct thing *t)
 {
 	struct store_object o;
-	auto_json *tree = NULL;
-	auto_buf out = BUF_MAX(STORE_MAX_OBJECT);
 
-	if (registry_get(c->batch, t->kind, span_of(t->ns), span_of(t->name), &o) < 0 ||
-	    object_tree(&o, &tree, NULL) < 0)
-		return NULL;
-	strip(tree);
-	if (t->kind->type == TYPE_NAMESPACE)
-		json_remove(tree, "spec");
-	struct cJSON *labels = json_ensure_object(json_get(tree, "metadata"), "labels");
-	if (labels)
-		json_set_str(labels, COPY_LABEL_HUB_UID, c->hub_uid);
-	json_print(tree, &out);
-	return buf_steal(&out, ret_len);
+	if (registry_get(c->batch, t->kind, span_of(t->ns), span_of(t->name), &o) == 0)
+		return true;
+	/* A dependency that is not at the hub may exist on the member; its pods will say. */
+	if (!t->optional)
+		job_event_add(c, j, "Warning", "GetDependenciesFailed",
+			      "%s %s/%s does not exist at the hub and is not propagated",
+			      t->kind->kind, t->ns, t->name);
+	return false;
 }
 
-static bool ask(struct core *c, struct job *j, struct member *m, const struct thing *t,
-		const char *key)
+static void note(struct job *j, const char *words)
 {
-	auto_buf path = BUF_INIT;
-	size_t len = 0;
-	char *body = thing_body(c, t, &len);
+	free(j->dispatch_message);
+	j->dispatch_message = words && words[0] ? xstrdup(words) : NULL;
+}
 
-	if (!body) {
-		/* A dependency that is not at the hub may exist on the member; its pods will say.
-		 */
-		if (!t->cached)
-			job_event_add(c, j, "Warning", "GetDependenciesFailed",
-				      "%s %s/%s does not exist at the hub and is not propagated",
-				      t->kind->kind, t->ns, t->name);
-		return false;
-	}
-	member_path(t->kind, t->ns, NULL, &path);
-	struct order *o = order_create(ORDER_CALL, m->number);
-	o->method = "POST";
-	o->path = buf_steal(&path, NULL);
-	o->content_type = "application/json";
-	o->body = body;
-	o->body_len = len;
-	courier_call(c, o,
-		     (struct call){.purpose = CALL_PREPARE,
-				   .job = j->number,
-				   .epoch = j->dispatch.epoch,
-				   .member = m->number,
-				   .thing = xstrdup(key)});
-	return true;
+/* The job goes elsewhere, or waits with the verdict. While a create may have landed, that is to
+ * be looked at first: the step that follows a preparation does. */
+static void refuse(struct core *c, struct job *j, const struct member *m, const char *words)
+{
+	job_event_add(c, j, "Warning", "DependencyConflict", "Not sent to cluster %s: %s", m->name,
+		      words ? words : "something that it needs is in conflict there");
+	note(j, words);
+	courier_feed(c, j, &(struct dispatch_event){EVENT_WITHDRAW});
+	if (j->dispatch.step == DISPATCH_WITHDRAWING)
+		courier_feed(c, j, &(struct dispatch_event){EVENT_PREPARED});
 }
 
 void prepare_step(struct core *c, struct job *j, struct member *m)
@@ -170,166 +113,161 @@ void prepare_step(struct core *c, struct job *j, struct member *m)
 	struct thing t;
 
 	while (thing_at(c, j, j->prepare_at, &t)) {
-		auto_free char *key = thing_key(&t);
-		struct prepared_thing *p = t.cached ? prepared(m, key) : NULL;
-		bool wait = false;
-		if (p && p->state == PREPARED_ASKED) {
-			vec_push(&p->waiting,
-				 (struct prepared_waiter){j->number, j->dispatch.epoch});
-			wait = true;
-		} else if (!p || p->state == PREPARED_NO) {
-			wait = ask(c, j, m, &t, key);
-			if (p && wait)
-				p->state = PREPARED_ASKED;
-		}
+		enum dependency_answer answer = DEPENDENCY_READY;
+		if (is_at_hub(c, j, &t))
+			answer = dependency_ensure(c, m, t.kind, t.ns, t.name, j);
+		const char *words = dependency_conflict(m, t.kind, t.ns, t.name);
 		thing_done(&t);
-		if (wait)
+		if (answer == DEPENDENCY_CONFLICT)
+			refuse(c, j, m, words);
+		else if (answer == DEPENDENCY_FAILED)
+			courier_feed(c, j, &(struct dispatch_event){EVENT_NOT_SENT});
+		if (answer != DEPENDENCY_READY)
 			return;
 		j->prepare_at++;
 	}
 	courier_feed(c, j, &(struct dispatch_event){EVENT_PREPARED});
 }
 
-static void made_key(const struct member *m, const char *path, struct buf *out)
+void prepare_told(struct core *c, struct member *m, uint64_t job, uint64_t epoch,
+		  enum dependency_answer answer, const char *words)
 {
-	buf_addf(out, "made/%u%s", m->number, path);
-}
+	struct job *j = job_by_number(c, job);
 
-static void go_on(struct core *c, struct member *m, struct job *j, uint64_t epoch, bool ok)
-{
 	if (!j || member_of(c, j) != m || j->dispatch.epoch != epoch || !j->dispatch.in_flight)
 		return;
-	if (ok) {
+	if (answer == DEPENDENCY_READY) {
 		j->prepare_at++;
 		prepare_step(c, j, m);
+	} else if (answer == DEPENDENCY_CONFLICT) {
+		prepare_step(c, j, m);
 	} else {
+		note(j, words);
 		courier_feed(c, j, &(struct dispatch_event){EVENT_NOT_SENT});
 	}
 }
 
-void prepare_outcome(struct core *c, struct member *m, struct job *j, const struct call *call,
-		     const struct order_outcome *r)
-{
-	const char *thing = call->thing;
-	struct prepared_thing *p = map_get(&m->prepared, span_of(thing));
-	bool ok =
-	    r->outcome == OUTCOME_ANSWERED && (r->http_code / 100 == 2 || r->http_code == 409);
-	auto_buf key = BUF_INIT;
-
-	if (r->outcome == OUTCOME_ANSWERED && r->http_code / 100 == 2) {
-		made_key(m, thing, &key);
-		registry_put_aux(c->batch, false, STORE_AUX_SETTING, buf_span(&key), SPAN("1"));
-	}
-	if (!ok && j) {
-		free(j->dispatch_message);
-		j->dispatch_message = xstrdup(r->err.text);
-	}
-	if (p) {
-		struct VEC(struct prepared_waiter)
-		    waiting = {p->waiting.items, p->waiting.len, p->waiting.cap};
-		memset(&p->waiting, 0, sizeof(p->waiting));
-		p->state = ok ? PREPARED_YES : PREPARED_NO;
-		vec_foreach (&waiting, n)
-			go_on(c, m, job_by_number(c, n->job), n->epoch, ok);
-		vec_done(&waiting);
-	}
-	go_on(c, m, j, call->epoch, ok);
-}
-
 void prepare_forget(struct core *c, struct member *m, const struct job *j)
 {
+	if (m)
+		dependency_doubt(m, kind_by_type(c->kinds, TYPE_NAMESPACE), "", j->ns);
+}
+
+/* ---- what it needs ---- */
+
+bool prepare_needs(const struct core *c, const struct job *j, const struct kind *kind,
+		   const char *ns, const char *name)
+{
+	struct thing t;
+	bool found = false;
+
+	if (ns[0] && strcmp(ns, j->ns) != 0)
+		return false;
+	for (size_t i = 0; !found && thing_at(c, j, i, &t); i++) {
+		found = t.kind == kind && strcmp(t.name, name) == 0;
+		thing_done(&t);
+	}
+	return found;
+}
+
+static const char *conflict_on(const struct core *c, const struct job *j, const struct member *m)
+{
+	const char *words = NULL;
 	struct thing t;
 
-	if (!m)
-		return;
-	(void)thing_at(c, j, 0, &t);
-	auto_free char *key = thing_key(&t);
-	struct prepared_thing *p = map_get(&m->prepared, span_of(key));
-	if (p && p->state == PREPARED_YES)
-		p->state = PREPARED_NO;
-	thing_done(&t);
-}
-
-/* ---- unjoin ---- */
-
-struct clean {
-	struct core *c;
-	struct member *m;
-	struct VEC(char *) paths;
-};
-
-static int collect(void *arg, struct span key, struct span value)
-{
-	struct clean *clean = arg;
-	const char *slash = memchr(key.ptr + 5, '/', key.len - 5);
-
-	(void)value;
-	if (slash)
-		vec_push(&clean->paths, xstrndup(slash, (size_t)(key.ptr + key.len - slash)));
-	return clean->paths.len >= 64 ? 1 : 0;
-}
-
-/* A namespace that runs pods of others is not ours to take away. */
-static bool has_foreign_pods(const struct member *m, const char *path)
-{
-	static const char prefix[] = "/api/v1/namespaces/";
-	size_t n = sizeof(prefix) - 1;
-
-	if (strncmp(path, prefix, n) != 0 || strchr(path + n, '/'))
-		return false;
-	map_foreach (&m->pods, e) {
-		const struct member_pod *p = e->value;
-		const char *slash = memchr(e->key, '/', e->key_len);
-		if (slash && (size_t)(slash - e->key) == strlen(path + n) &&
-		    memcmp(e->key, path + n, strlen(path + n)) == 0 && p->job == 0 && !p->object)
-			return true;
+	for (size_t i = 0; !words && thing_at(c, j, i, &t); i++) {
+		words = dependency_conflict(m, t.kind, t.ns, t.name);
+		thing_done(&t);
 	}
-	return false;
+	return words;
 }
 
-bool prepare_clean(struct core *c, struct member *m)
+size_t prepare_refusals(const struct core *c, const struct job *j, struct arena *mem,
+			const struct placement_refusal **ret)
 {
-	struct clean clean = {.c = c, .m = m};
-	struct store_reader *reader;
-	auto_buf prefix = BUF_INIT;
+	struct placement_refusal *out = NULL;
+	size_t n = 0;
 
-	if (m->cleaning > 0)
-		return false;
-	made_key(m, "/", &prefix);
-	if (registry_reader(c->batch, kind_by_type(c->kinds, TYPE_CLUSTER), &reader, NULL) < 0)
-		return false;
-	(void)store_scan_aux(reader, STORE_AUX_SETTING, buf_span(&prefix), collect, &clean);
-	bool nothing = clean.paths.len == 0;
-	vec_foreach (&clean.paths, path) {
-		if (has_foreign_pods(m, *path)) {
-			log_warn(c->log, "namespace kept: it runs pods of others",
-				 "cluster=%s path=%s", m->name, *path);
-			prepare_cleaned(c, m, *path, 404);
-		} else {
-			struct order *o = order_create(ORDER_CALL, m->number);
-			o->method = "DELETE";
-			o->path = xstrdup(*path);
-			m->cleaning++;
-			courier_call(c, o,
-				     (struct call){.purpose = CALL_CLEAN,
-						   .member = m->number,
-						   .thing = xstrdup(*path)});
-		}
-		free(*path);
+	vec_foreach (&c->members, p) {
+		const char *words = *p && (*p)->conflicts ? conflict_on(c, j, *p) : NULL;
+		if (!words)
+			continue;
+		if (!out)
+			out = arena_array(mem, struct placement_refusal, c->members.len);
+		out[n++] = (struct placement_refusal){arena_span(mem, span_of((*p)->name)),
+						      arena_span(mem, span_of(words))};
 	}
-	vec_done(&clean.paths);
-	return nothing;
+	*ret = out;
+	return n;
 }
 
-void prepare_cleaned(struct core *c, struct member *m, const char *path, int http_code)
+/* ---- the row ---- */
+
+static void row_key(const struct job *j, uint32_t member, struct buf *out)
+{
+	buf_addf(out, "need/%u/%s", member, j->uid_text);
+}
+
+static void count(struct core *c, const struct job *j, int by)
+{
+	struct member *m = member_by_number(c, j->needs_member);
+	struct span rest = span_of(j->needs);
+
+	while (m && rest.len)
+		dependency_count(c, m, span_split(&rest, '\n'), by);
+}
+
+static void drop_needs(struct core *c, struct job *j)
 {
 	auto_buf key = BUF_INIT;
 
-	if (m->cleaning > 0)
-		m->cleaning--;
-	if (http_code / 100 == 2 || http_code == 404 || http_code == 409) {
-		made_key(m, path, &key);
-		registry_delete_aux(c->batch, false, STORE_AUX_SETTING, buf_span(&key));
+	row_key(j, j->needs_member, &key);
+	registry_delete_aux(c->batch, false, STORE_AUX_SETTING, buf_span(&key));
+	count(c, j, -1);
+	free(j->needs);
+	j->needs = NULL;
+}
+
+static void take_needs(struct core *c, struct job *j)
+{
+	auto_buf key = BUF_INIT, paths = BUF_INIT;
+	struct thing t;
+
+	for (size_t i = 0; thing_at(c, j, i, &t); i++) {
+		if (!t.optional) {
+			if (paths.len)
+				buf_add_char(&paths, '\n');
+			member_path(t.kind, t.ns, t.name, &paths);
+		}
+		thing_done(&t);
 	}
-	m->unjoin_at = c->now + (http_code ? 0 : USEC_PER_SEC);
+	j->needs_member = j->dispatch.member;
+	row_key(j, j->needs_member, &key);
+	registry_put_aux(c->batch, false, STORE_AUX_SETTING, buf_span(&key), buf_span(&paths));
+	j->needs = buf_steal(&paths, NULL);
+	count(c, j, 1);
+}
+
+void prepare_flush(struct core *c, struct job *j)
+{
+	bool placed = j->dispatch.step != DISPATCH_IDLE;
+
+	if (j->needs && (!placed || j->needs_member != j->dispatch.member))
+		drop_needs(c, j);
+	if (!j->needs && placed && j->propagate_deps && j->digest.n_dependencies)
+		take_needs(c, j);
+}
+
+void prepare_revive(struct core *c, struct job *j)
+{
+	auto_buf key = BUF_INIT;
+	struct span value;
+
+	if (j->dispatch.step == DISPATCH_IDLE)
+		return;
+	row_key(j, j->dispatch.member, &key);
+	if (registry_get_aux(c->batch, false, STORE_AUX_SETTING, buf_span(&key), &value) < 0)
+		return;
+	j->needs = xstrndup(value.ptr, value.len);
+	j->needs_member = j->dispatch.member;
 }

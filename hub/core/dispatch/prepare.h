@@ -3,27 +3,33 @@
 /*
  * What a copy needs on its member before it comes: the namespace, the PriorityClasses that its
  * pods name, and its dependencies (ConfigMaps, Secrets, PVCs, ServiceAccounts) when the policy
- * says propagateDeps.
+ * says propagateDeps. One thing after the other; dependency.h makes sure of each.
  *
- * One thing after the other, each created if missing. Namespaces and PriorityClasses are
- * remembered per member; dependencies are brought up to date with every dispatch. What the hub
- * created is noted in truth, so that an unjoin can take it away again; what was there before is
- * left alone.
+ * A placement of a job with dependencies has a row in truth, "need/MEMBER/JOBUID", from the commit
+ * of its decision until its copy is proven gone: so what several copies need is counted, also over
+ * restarts and for finished jobs, which have no record.
  */
+#include "core/dispatch/dependency.h"
 #include "core/state.h"
 
-struct call;
-
-/* Goes on with the job's list; feeds EVENT_PREPARED at its end. */
+/* Goes on with the job's list; feeds EVENT_PREPARED at its end, EVENT_WITHDRAW at a conflict. */
 void prepare_step(struct core *c, struct job *j, struct member *m);
-/* The outcome of a step; j may be gone. */
-void prepare_outcome(struct core *c, struct member *m, struct job *j, const struct call *call,
-		     const struct order_outcome *r);
+/* The answer of dependency_ensure(), later. words: of a failure, or NULL. */
+void prepare_told(struct core *c, struct member *m, uint64_t job, uint64_t epoch,
+		  enum dependency_answer answer, const char *words);
 /* A create was refused: the namespace may have been deleted under us. */
 void prepare_forget(struct core *c, struct member *m, const struct job *j);
-/* Deletes what was created on a member; true when nothing is left. */
-bool prepare_clean(struct core *c, struct member *m);
-/* A delete of prepare_clean() was answered (0: not). */
-void prepare_cleaned(struct core *c, struct member *m, const char *path, int http_code);
+
+/* Whether the job's list has this object. */
+bool prepare_needs(const struct core *c, const struct job *j, const struct kind *kind,
+		   const char *ns, const char *name);
+/* The clusters on which something of the job's list is in conflict; in `mem`. */
+size_t prepare_refusals(const struct core *c, const struct job *j, struct arena *mem,
+			const struct placement_refusal **ret);
+
+/* Writes or deletes the row when the placement came or went. One row. */
+void prepare_flush(struct core *c, struct job *j);
+/* The job's record was read from the store. */
+void prepare_revive(struct core *c, struct job *j);
 
 #endif

@@ -1,5 +1,7 @@
 #include "cluster_model.h"
 
+#include "model_things.h"
+
 #include "base/json.h"
 #include "base/num.h"
 #include "kinds/types.h"
@@ -32,7 +34,7 @@ struct model *model_create(const char *name, const struct kind_set *kinds, uint8
 	m->revision = 1000;
 	m->run_time = USEC_PER_SEC;
 	m->out_tail = &m->out_head;
-	map_put(&m->things, SPAN("/api/v1/namespaces/kube-system"), m);
+	model_put_thing(m, "/api/v1/namespaces/kube-system", "{}");
 	return m;
 }
 
@@ -96,7 +98,7 @@ struct model *model_destroy(struct model *m)
 	vec_done(&m->nodes);
 	vec_done(&m->events);
 	map_done(&m->copies);
-	map_done(&m->things);
+	model_things_free(m);
 	free(m->name);
 	free(m);
 	return NULL;
@@ -552,7 +554,7 @@ static struct fact *create_copy(struct model *m, struct order *o, const struct k
 
 	buf_addf(&path, "%s/%s", o->path, name);
 	buf_addf(&space, "/api/v1/namespaces/%.*s", SPAN_ARGS(ns));
-	if (!map_has(&m->things, buf_span(&space)))
+	if (!model_things_has(m, buf_span(&space)))
 		return result_of(o, 404, "namespaces not found");
 	if (map_has(&m->copies, buf_span(&path)))
 		return result_of(o, 409, "already exists");
@@ -577,19 +579,15 @@ static struct fact *post(struct model *m, struct order *o)
 	struct err err;
 	struct span ns, name;
 	auto_json *tree = NULL;
-	auto_buf path = BUF_INIT;
+	const struct kind *k = job_path(m, o->path, &ns, &name);
 
 	if (o->build && o->build(o, &err) < 0)
 		return model_no_answer(o, false);
+	if (!k)
+		return model_things_call(m, o);
 	if (json_parse(span_make(o->body, o->body_len), NULL, &tree, &err) < 0)
 		return result_of(o, 400, err.text);
-	const struct kind *k = job_path(m, o->path, &ns, &name);
-	if (k)
-		return create_copy(m, o, k, ns, tree);
-	buf_addf(&path, "%s/%s", o->path, json_str(json_get(tree, "metadata"), "name"));
-	if (map_put(&m->things, buf_span(&path), m))
-		return result_of(o, 409, "already exists");
-	return result_of(o, 201, "");
+	return create_copy(m, o, k, ns, tree);
 }
 
 static struct fact *delete_copy(struct model *m, const struct order *o, struct model_copy *c)
@@ -627,10 +625,8 @@ struct fact *model_call(struct model *m, struct order *o)
 	if (strcmp(o->method, "POST") == 0)
 		return post(m, o);
 	struct model_copy *c = map_get(&m->copies, span_of(o->path));
-	if (!c && strcmp(o->method, "DELETE") == 0 && map_remove(&m->things, span_of(o->path)))
-		return result_of(o, 200, "");
 	if (!c)
-		return result_of(o, 404, "not found");
+		return model_things_call(m, o);
 	if (strcmp(o->method, "GET") == 0)
 		return with_copy(o, 200, c);
 	if (!o->body || !memmem(o->body, o->body_len, c->uid, strlen(c->uid)))

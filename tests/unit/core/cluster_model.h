@@ -67,7 +67,7 @@ struct model {
 	uint8_t incarnation[STORE_UID_LEN];
 	uint64_t revision;
 	struct map copies; /* path -> copy, those that are there */
-	struct map things; /* path -> (void *)1: namespaces and what else was created */
+	struct map things; /* path -> what else is there: model_things.h */
 	struct VEC(struct model_copy *) all_copies;
 	struct VEC(struct model_pod *) pods;
 	struct VEC(struct model_node *) nodes;
@@ -84,7 +84,7 @@ struct model {
 	usec run_time;	   /* of the next copies */
 	/* what came to pass, for assertions */
 	uint64_t lists[STREAM_MAX];
-	uint64_t joins, creates, starts, deletes, finished;
+	uint64_t joins, creates, starts, deletes, finished, thing_writes;
 };
 
 struct model *model_create(const char *name, const struct kind_set *kinds, uint8_t identity);
@@ -120,6 +120,11 @@ bool model_copy_works(const struct model_copy *c);
 void model_finish(struct model *m, struct model_copy *c, bool fails);
 /* Deletes a copy behind the hub's back, pods and all. */
 void model_vanish(struct model *m, struct model_copy *c);
+/* Other objects by path: puts one there (single quotes for double ones), removes it, looks. */
+void model_put_thing(struct model *m, const char *path, const char *json);
+bool model_drop_thing(struct model *m, const char *path);
+const struct cJSON *model_thing(const struct model *m, const char *path);
+
 /* Objects that are left: copies, and other things that were created. */
 size_t model_left(const struct model *m);
 
