@@ -60,14 +60,21 @@ static void send(struct core *c, struct job *j)
 		.purpose = CALL_DISPATCH, .job = j->number, .member = m->number, .order = what});
 }
 
+/* The start follows from the durable uid, and a restart takes a durable decision for a create that
+ * may be under way: neither step needs a row of its own. */
+static bool needs_row(enum dispatch_step was, enum dispatch_step next)
+{
+	return was != next && next != DISPATCH_STARTED &&
+	       !(was == DISPATCH_DECIDED && next == DISPATCH_CREATING);
+}
+
 void courier_feed(struct core *c, struct job *j, const struct dispatch_event *e)
 {
 	struct dispatch_state was = j->dispatch;
 	struct dispatch_plan plan = dispatch_next(&was, e, c->now);
 
 	j->dispatch = plan.next;
-	/* The start follows from the durable uid; it needs no row of its own. */
-	if (was.step != plan.next.step && plan.next.step != DISPATCH_STARTED)
+	if (needs_row(was.step, plan.next.step))
 		j->binding_dirty = j->unit_dirty = true;
 	if (plan.durable) {
 		j->binding_dirty = true;
