@@ -12,6 +12,7 @@
 #define CONNECT_TIMEOUT_MS 5000L
 #define KEEPALIVE_IDLE_S   30L
 #define KEEPALIVE_STEP_S   15L
+#define UPLOAD_BUFFER	   16384L /* a TLS record */
 #define RETRY_AFTER_MAX	   (3600 * USEC_PER_SEC)
 #define DEFAULT_MAX_BODY   ((size_t)1 << 20)
 
@@ -279,6 +280,8 @@ static void set_connection(CURL *e, struct client *c)
 	curl_easy_setopt(e, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
 	curl_easy_setopt(e, CURLOPT_TCP_KEEPINTVL, KEEPALIVE_STEP_S);
 	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	/* Made and freed with every request; 64 KiB, the default, would be a trip to the kernel. */
+	curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER);
 	/* Else cutting a request would wait for a name lookup that hangs. */
 	curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
 	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
