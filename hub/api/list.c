@@ -2,10 +2,10 @@
  * LIST: one revision, read by many short transactions.
  *
  * A worker reads a slice (about 256 KiB of answer) and lets go of the store. A list that ends in
- * its first slice is an ordinary answer; a longer one is a chunked stream: the loop sends the
- * slice and asks a worker for the next one when the client has taken it, so a list of any length
- * costs one slice of memory. Tables with a limit carry their continue token in front and are
- * collected whole.
+ * its first slice is an ordinary answer; a longer one is a chunked stream: while the loop sends a
+ * slice a worker reads the next one, and waits with it until the client has taken what came before,
+ * so a list of any length costs two slices of memory. Tables with a limit carry their continue
+ * token in front and are collected whole.
  *
  * When the log's floor passes the list's revision in between: 410 on a first slice, a broken
  * stream (no last chunk) later.
@@ -32,9 +32,14 @@ struct list {
 	bool has_last, more;
 	char last_ns[STORE_MAX_NAMESPACE + 1], last_name[STORE_MAX_NAME + 1];
 	struct store_key last;
-	struct buf out, rows; /* out: what goes to the client; rows: of a collected table */
-	size_t sent;
+	struct buf out, rows; /* out: the slice that is read; rows: of a collected table */
 	struct gzip gzip;
+	/* The loop's, while a worker may have all of the above: */
+	bool reading;	    /* it has */
+	bool arrived;	    /* out holds a slice that is not being sent yet */
+	bool ends;	    /* nothing comes after `sending` */
+	struct buf sending; /* of it, `sent` bytes are out */
+	size_t sent;
 };
 
 static void list_done(struct list *l)
@@ -42,6 +47,7 @@ static void list_done(struct list *l)
 	read_options_done(&l->options);
 	buf_done(&l->out);
 	buf_done(&l->rows);
+	buf_done(&l->sending);
 	gzip_done(&l->gzip);
 }
 
@@ -238,40 +244,56 @@ static void end_stream(struct call *c)
 	http_stream_end(c->x);
 }
 
-static void next_slice(struct call *c)
-{
-	c->on_gone = NULL;
-	c->on_writable = NULL;
-	call_to_worker(c, list_step);
-}
+static void send_slice(struct call *c);
 
-static void on_writable(struct call *c)
+/* The slice that has come is sent from now on, and the next one read meanwhile. */
+static void take_slice(struct call *c)
 {
 	struct list *l = c->state;
-	while (http_stream_ready(c->x) && l->sent < l->out.len) {
-		size_t n = l->out.len - l->sent;
+	struct buf sent = l->sending;
+	l->sending = l->out;
+	l->out = sent;
+	l->sent = 0;
+	l->arrived = false;
+	l->ends = l->complete;
+	if (!l->ends) {
+		l->reading = true;
+		call_to_worker(c, list_step);
+	}
+	send_slice(c);
+}
+
+static void send_slice(struct call *c)
+{
+	struct list *l = c->state;
+	while (http_stream_ready(c->x) && l->sent < l->sending.len) {
+		size_t n = l->sending.len - l->sent;
 		if (n > HTTP_PIECE)
 			n = HTTP_PIECE;
-		http_stream_write(c->x, span_make(l->out.ptr + l->sent, n));
+		http_stream_write(c->x, span_make(l->sending.ptr + l->sent, n));
 		l->sent += n;
 	}
-	if (l->sent < l->out.len)
+	if (l->sent < l->sending.len)
 		http_stream_want(c->x);
-	else if (l->complete)
+	else if (l->ends)
 		end_stream(c);
-	else
-		next_slice(c);
+	else if (l->arrived)
+		take_slice(c);
 }
 
+/* A worker that reads comes back to stream(), which sees that the client is gone. */
 static void on_gone(struct call *c)
 {
-	abandon(c);
+	struct list *l = c->state;
+	if (!l->reading)
+		abandon(c);
 }
 
-/* On the loop, with a slice. on_gone is set only while the call is here. */
+/* On the loop, with a slice. */
 static void stream(struct call *c)
 {
 	struct list *l = c->state;
+	l->reading = false;
 	if (c->gone || l->out.failed) {
 		abandon(c);
 		return;
@@ -280,9 +302,10 @@ static void stream(struct call *c)
 		http_stream_begin(c->x, 200, "application/json",
 				  l->use_gzip ? SPAN("Content-Encoding: gzip\r\n") : SPAN_NONE);
 	c->on_gone = on_gone;
-	c->on_writable = on_writable;
-	l->sent = 0;
-	on_writable(c);
+	c->on_writable = send_slice;
+	l->arrived = true;
+	if (l->sent == l->sending.len)
+		take_slice(c);
 }
 
 static void compress_slice(struct list *l)
@@ -355,7 +378,7 @@ void call_list(struct call *c)
 	int r = read_options_render(c, &l->render, &e);
 	c->state = l;
 	l->remaining = CONTINUE_UNKNOWN;
-	l->rows.max = l->out.max = (size_t)64 << 20;
+	l->rows.max = l->out.max = l->sending.max = (size_t)64 << 20;
 	if (!r)
 		r = read_options_parse(c, false, &l->options, &e);
 	if (!r) {

@@ -912,6 +912,25 @@ class Connections(Case):
                 break
         self.assertEqual(watches(), before)
 
+    def test_a_client_that_vanishes_from_a_list_leaves_nothing(self):
+        # More than sockets and slices hold, so that the answer is under way.
+        data = {"k": "z" * 200000}
+        for i in range(60):
+            self.must(201, self.client.post(CM, config_map("gone-%d" % i, {"big": "yes"}, data)))
+        token = self.server.text("pki/admin.token").strip()
+        head = ("GET %s?labelSelector=big HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n"
+                % (CM, token)).encode()
+        for i in range(24):
+            s = self.client.raw_socket()
+            s.sendall(head)
+            for _ in range(i % 8):
+                s.recv(65536)
+            if i % 2:
+                s.shutdown(socket.SHUT_RDWR)
+            s.close()
+        found = self.must(200, self.client.get(CM, labelSelector="big"))["items"]
+        self.assertEqual([o["data"] for o in found], [data] * 60)
+
     def test_a_watcher_that_reads_nothing_is_closed_and_others_are_not(self):
         rv = self.must(200, self.client.get(CM))["metadata"]["resourceVersion"]
         slow = self.client.raw_socket()

@@ -1,0 +1,437 @@
+/*
+ * Scenario read: the API's reads over TLS beside what libwebsockets does by itself (http_floor.h)
+ * in the same run: GET of a 2 KB object, LIST of 100,000 of them with its memory and what others
+ * feel of it, and watchers that have nothing to do.
+ *
+ * Figures and floors take turns, and a ratio is the median over the turns, since the machine's
+ * speed moves between seconds.
+ */
+#include "base/json.h"
+#include "bench.h"
+#include "front.h"
+#include "http_download.h"
+#include "http_floor.h"
+#include "http_load.h"
+#include "kinds/kinds.h"
+#include "kinds/types.h"
+#include "kube/meta.h"
+#include "kube/object.h"
+#include "process.h"
+#include <errno.h>
+#include <limits.h>
+#include <openssl/rand.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define JOBS_PATH "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
+#define TURNS	  5
+
+struct scene {
+	struct bench *bench;
+	char dir[64], token[128];
+	struct process server, floor;
+	int port, floor_port;
+	int n_objects, n_watchers;
+	size_t object_bytes;
+};
+
+static void die(const char *what, const char *why)
+{
+	fprintf(stderr, "bench_read: %s: %s\n", what, why);
+	exit(1);
+}
+
+/* ---- what is served ---- */
+
+static void fill_random(void *arg, void *out, size_t n)
+{
+	(void)arg;
+	if (RAND_bytes(out, (int)n) != 1)
+		abort();
+}
+
+/* A PyTorchJob that is 2 KB as it is stored. */
+static void make_object(int i, const struct kind *k, struct object_draft *ret)
+{
+	static const struct meta_random random = {fill_random, NULL};
+	struct meta_write w = {.kind = k,
+			       .ns = SPAN("default"),
+			       .subresource = "",
+			       .now = clock_now(),
+			       .random = &random};
+	struct field_errors errors = {0};
+	struct err e = ERR_INIT;
+	auto_buf text = BUF_INIT;
+	auto_json *tree = NULL;
+	buf_addf(
+	    &text,
+	    "{\"apiVersion\":\"kubeflow.org/v1\",\"kind\":\"PyTorchJob\",\"metadata\":{\"name\":"
+	    "\"job-%06d\",\"annotations\":{\"note\":\"",
+	    i);
+	for (int n = 0; n < 48; n++)
+		buf_add_str(&text, "what a job of two kilobytes says: ");
+	buf_add_str(&text,
+		    "\"}},\"spec\":{\"pytorchReplicaSpecs\":{\"Master\":{\"replicas\":1,"
+		    "\"template\":{\"spec\":{\"containers\":[{\"name\":\"pytorch\",\"image\":"
+		    "\"train:1\"}]}}}}}}");
+	if (json_parse(buf_span(&text), NULL, &tree, &e) < 0 ||
+	    meta_prepare_create(tree, &w, &errors, &e) < 0 ||
+	    object_draft_from_tree(k, tree, ret, &e) < 0)
+		die("object", e.text);
+}
+
+static void seed_batch(struct store *store, const struct kind *k, int from, int n)
+{
+	struct object_draft drafts[STORE_MAX_CHANGES];
+	struct store_change changes[STORE_MAX_CHANGES];
+	char names[STORE_MAX_CHANGES][24];
+	struct err e = ERR_INIT;
+	for (int i = 0; i < n; i++) {
+		struct store_key key = {k->type, SPAN("default"), SPAN_NONE};
+		snprintf(names[i], sizeof(names[i]), "job-%06d", from + i);
+		key.name = span_of(names[i]);
+		make_object(from + i, k, &drafts[i]);
+		object_draft_change(&drafts[i], &key, &changes[i]);
+	}
+	if (store_apply(store, changes, (size_t)n, clock_now(), &e) < 0)
+		die("seed", e.text);
+	for (int i = 0; i < n; i++)
+		object_draft_done(&drafts[i]);
+}
+
+static void seed(const struct scene *s)
+{
+	const struct kind *k = kind_by_type(kinds_hub(), TYPE_PYTORCH_JOB);
+	char path[PATH_MAX];
+	struct store_options o = {.path = path,
+				  .map_bytes = (size_t)8 << 30,
+				  .no_sync = true,
+				  .log_max_bytes = (uint64_t)64 << 20,
+				  .first_revision = STORE_FIRST_REVISION};
+	struct store *store = NULL;
+	struct err e = ERR_INIT;
+	snprintf(path, sizeof(path), "%s/store", s->dir);
+	if (store_open_lmdb(&o, &store, &e) < 0)
+		die("store", e.text);
+	for (int at = 0; at < s->n_objects; at += STORE_MAX_CHANGES) {
+		int n = s->n_objects - at;
+		seed_batch(store, k, at, n < STORE_MAX_CHANGES ? n : STORE_MAX_CHANGES);
+	}
+	store_close(store);
+}
+
+static void serve(const struct scene *s, int out)
+{
+	struct front_options o = {
+	    .dir = s->dir, .listen = "127.0.0.1:0", .durable = true, .kinds = kinds_hub()};
+	struct front *f = NULL;
+	struct err e = ERR_INIT;
+	sigset_t set;
+	int sig, port;
+	seed(s);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (front_open(&o, &f, &e) < 0)
+		die("front", e.text);
+	port = (int)strtol(strrchr(front_url(f), ':') + 1, NULL, 10);
+	if (write(out, &port, sizeof(port)) != sizeof(port))
+		_exit(1);
+	sigwait(&set, &sig);
+	front_close(f);
+	_exit(0);
+}
+
+static void serve_floor(const struct scene *s, int out)
+{
+	char cert[PATH_MAX], key[PATH_MAX];
+	snprintf(cert, sizeof(cert), "%s/pki/serving.crt", s->dir);
+	snprintf(key, sizeof(key), "%s/pki/serving.key", s->dir);
+	http_floor_serve(cert, key, out);
+	_exit(1);
+}
+
+static int start(struct scene *s, struct process *p, void (*child)(const struct scene *s, int out))
+{
+	int fds[2], port = 0;
+	if (pipe(fds) < 0)
+		die("pipe", strerror(errno));
+	p->pid = fork();
+	if (p->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(fds[0]);
+		child(s, fds[1]);
+	}
+	close(fds[1]);
+	if (read(fds[0], &port, sizeof(port)) != sizeof(port))
+		die("start", "a server does not come up");
+	close(fds[0]);
+	return port;
+}
+
+static void read_token(struct scene *s)
+{
+	char path[PATH_MAX];
+	FILE *f;
+	snprintf(path, sizeof(path), "%s/pki/admin.token", s->dir);
+	f = fopen(path, "r");
+	if (!f || !fgets(s->token, sizeof(s->token), f))
+		die(path, "cannot be read");
+	fclose(f);
+}
+
+/* ---- numbers ---- */
+
+static void row(const struct scene *s, const char *metric, const char *unit, double value,
+		double floor, double target, enum bench_goal goal)
+{
+	bench_print(s->bench,
+		    &(struct bench_row){"read", metric, unit, value, floor, target, goal});
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median(const double *values, size_t n)
+{
+	double sorted[TURNS];
+	memcpy(sorted, values, n * sizeof(*values));
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	return sorted[n / 2];
+}
+
+/* ---- GET ---- */
+
+static void make_get(void *arg, uint64_t n, struct buf *out)
+{
+	const struct scene *s = arg;
+	char path[128];
+	snprintf(path, sizeof(path), JOBS_PATH "/job-%06d",
+		 (int)(n * 7919 % (uint64_t)s->n_objects));
+	http_load_head(out, "GET", path, s->token, 0);
+}
+
+static void make_raw(void *arg, uint64_t n, struct buf *out)
+{
+	const struct scene *s = arg;
+	char path[32];
+	(void)n;
+	snprintf(path, sizeof(path), "/%zu", s->object_bytes);
+	http_load_head(out, "GET", path, s->token, 0);
+}
+
+struct rate {
+	double per_second, cpu_us, p99_ms;
+};
+
+static struct rate load(struct scene *s, const struct process *p, int port, double rate,
+			double seconds, void (*make)(void *, uint64_t, struct buf *))
+{
+	struct http_load l = {.port = port,
+			      .token = s->token,
+			      .connections = rate > 0 ? 16 : 64,
+			      .rate = rate,
+			      .seconds = seconds,
+			      .make = make,
+			      .arg = s};
+	struct http_load_result r;
+	struct err e = ERR_INIT;
+	double cpu = process_cpu(p);
+	if (http_load_run(&l, &r, &e) < 0 || r.failed)
+		die("load", r.failed ? r.first_failure : e.text);
+	struct rate ret = {.per_second = (double)r.done / r.seconds,
+			   .cpu_us = (process_cpu(p) - cpu) / (double)r.done * 1e6,
+			   .p99_ms = bench_percentile(r.latencies, r.done, 99) * 1e3};
+	http_load_done(&r);
+	return ret;
+}
+
+static void bench_get(struct scene *s)
+{
+	double ratio[TURNS], cpu_ratio[TURNS];
+	struct rate get = {0}, raw = {0};
+	int turns = s->bench->quick ? 1 : TURNS;
+	double seconds = s->bench->quick ? 0.3 : 2;
+	for (int i = 0; i < turns; i++) {
+		raw = load(s, &s->floor, s->floor_port, 0, seconds, make_raw);
+		get = load(s, &s->server, s->port, 0, seconds, make_get);
+		ratio[i] = get.per_second / raw.per_second;
+		cpu_ratio[i] = raw.cpu_us / get.cpu_us;
+	}
+	row(s, "get-2kb", "1/s", get.per_second, raw.per_second, 0, BENCH_INFO);
+	row(s, "get-2kb-server-cpu", "us", get.cpu_us, raw.cpu_us, 0, BENCH_INFO);
+	row(s, "get-2kb-cpu-of-floor", "x", median(cpu_ratio, (size_t)turns), 1, 0, BENCH_INFO);
+	row(s, "get-2kb-of-floor", "x", median(ratio, (size_t)turns), 1, 0.8, BENCH_AT_LEAST);
+}
+
+/* ---- LIST ---- */
+
+struct peak {
+	const struct process *p;
+	size_t most;
+};
+
+static size_t private_bytes(const struct process *p)
+{
+	size_t resident = 0, private = 0;
+	if (process_memory(p, "data.mdb", &resident, &private) < 0)
+		die("memory", "cannot be read");
+	return private;
+}
+
+static void note_peak(void *arg)
+{
+	struct peak *k = arg;
+	size_t now = private_bytes(k->p);
+	if (now > k->most)
+		k->most = now;
+}
+
+static struct http_download_result download(const struct scene *s, int port, const char *path,
+					    struct peak *peak)
+{
+	struct http_download d = {.port = port,
+				  .path = path,
+				  .token = s->token,
+				  .progress = peak ? note_peak : NULL,
+				  .arg = peak};
+	struct http_download_result r;
+	struct err e = ERR_INIT;
+	if (http_download(&d, &r, &e) < 0)
+		die(path, e.text);
+	return r;
+}
+
+struct lister {
+	const struct scene *scene;
+	_Atomic bool stop;
+	int lists;
+};
+
+static void *list_on(void *arg)
+{
+	struct lister *l = arg;
+	while (!l->stop) {
+		(void)download(l->scene, l->scene->port, JOBS_PATH, NULL);
+		l->lists++;
+	}
+	return NULL;
+}
+
+/* What others wait for a GET while somebody lists everything, again and again. */
+static void bench_beside(struct scene *s)
+{
+	double seconds = s->bench->quick ? 1 : 6;
+	struct lister l = {.scene = s};
+	pthread_t thread;
+	struct rate alone = load(s, &s->server, s->port, 500, seconds, make_get);
+	if (pthread_create(&thread, NULL, list_on, &l))
+		die("thread", "cannot start");
+	struct rate beside = load(s, &s->server, s->port, 500, seconds, make_get);
+	l.stop = true;
+	pthread_join(thread, NULL);
+	row(s, "get-p99-beside-list", "ms", beside.p99_ms, alone.p99_ms, 2 * alone.p99_ms,
+	    BENCH_AT_MOST);
+}
+
+static void bench_list(struct scene *s)
+{
+	double ratio[TURNS], seconds[TURNS];
+	int turns = s->bench->quick ? 1 : TURNS;
+	struct http_download_result list = download(s, s->port, JOBS_PATH, NULL), raw;
+	struct peak peak = {.p = &s->server};
+	size_t before = private_bytes(&s->server);
+	char path[32];
+	snprintf(path, sizeof(path), "/%zu", list.bytes);
+	for (int i = 0; i < turns; i++) {
+		raw = download(s, s->floor_port, path, NULL);
+		list = download(s, s->port, JOBS_PATH, NULL);
+		ratio[i] = list.seconds / raw.seconds;
+		seconds[i] = list.seconds;
+	}
+	(void)download(s, s->port, JOBS_PATH, &peak);
+	row(s, "list-bytes", "MiB", (double)list.bytes / 1048576, 0, 0, BENCH_INFO);
+	row(s, "list", "s", median(seconds, (size_t)turns), raw.seconds, 0, BENCH_INFO);
+	row(s, "list-of-raw-bytes", "x", median(ratio, (size_t)turns), 1, 1.2, BENCH_AT_MOST);
+	row(s, "list-memory", "MiB",
+	    peak.most > before ? (double)(peak.most - before) / 1048576 : 0, 0, 16, BENCH_AT_MOST);
+	bench_beside(s);
+}
+
+/* ---- watchers that have nothing to do ---- */
+
+static void bench_idle_watchers(struct scene *s)
+{
+	struct http_download d = {.port = s->port,
+				  .path = "/api/v1/namespaces/default/configmaps?watch=true",
+				  .token = s->token};
+	struct http_crowd *crowd = NULL;
+	struct err e = ERR_INIT;
+	size_t resident = 0, private = 0;
+	uint64_t start = bench_now_ns();
+	int seconds = s->bench->quick ? 1 : 10;
+	if (http_crowd_open(&d, (size_t)s->n_watchers, &crowd, &e) < 0)
+		die("watchers", e.text);
+	double each = (double)(bench_now_ns() - start) / s->n_watchers / 1e6;
+	double cpu = process_cpu(&s->server);
+	sleep((unsigned)seconds);
+	cpu = (process_cpu(&s->server) - cpu) / seconds * 100;
+	if (process_memory(&s->server, "data.mdb", &resident, &private) < 0)
+		die("memory", "cannot be read");
+	http_crowd_close(crowd);
+	row(s, "watchers-connect", "ms", each, 0, 0, BENCH_INFO);
+	/* The pages of the store are those of the LIST before, not of the watchers. */
+	row(s, "watchers-memory", "MiB", (double)private / 1048576, 0, 300, BENCH_AT_MOST);
+	row(s, "watchers-idle-cpu", "%", cpu, 0, 1, BENCH_AT_MOST);
+}
+
+static void stop(struct scene *s)
+{
+	char command[128];
+	kill(s->floor.pid, SIGKILL);
+	waitpid(s->floor.pid, NULL, 0);
+	kill(s->server.pid, SIGTERM);
+	waitpid(s->server.pid, NULL, 0);
+	snprintf(command, sizeof(command), "rm -rf %s", s->dir);
+	if (system(command) != 0)
+		fprintf(stderr, "bench_read: %s is left\n", s->dir);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b;
+	struct scene s = {.bench = &b};
+	struct rlimit files;
+	const struct {
+		const char *name;
+		void (*run)(struct scene *s);
+	} sections[] = {
+	    {"get", bench_get}, {"list", bench_list}, {"watchers", bench_idle_watchers}};
+	bench_init(&b, argc, argv);
+	signal(SIGPIPE, SIG_IGN);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	s.n_objects = b.quick ? 2000 : 100000;
+	s.n_watchers = b.quick ? 200 : 10000;
+	snprintf(s.dir, sizeof(s.dir), "/var/tmp/bench-read-XXXXXX");
+	if (!mkdtemp(s.dir))
+		die(s.dir, strerror(errno));
+	s.port = start(&s, &s.server, serve);
+	read_token(&s);
+	s.floor_port = start(&s, &s.floor, serve_floor);
+	s.object_bytes = download(&s, s.port, JOBS_PATH "/job-000001", NULL).bytes;
+	for (size_t i = 0; i < ARRAY_LEN(sections); i++)
+		if (!b.section || strcmp(b.section, sections[i].name) == 0)
+			sections[i].run(&s);
+	stop(&s);
+	return bench_finish(&b);
+}

@@ -1,0 +1,35 @@
+#ifndef TESTS_BENCH_HTTP_DOWNLOAD_H
+#define TESTS_BENCH_HTTP_DOWNLOAD_H
+/*
+ * Blocking HTTPS clients that throw away what they read: one large answer, timed; and many
+ * connections that each hold an open watch.
+ */
+#include "base/err.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct http_download {
+	int port; /* on 127.0.0.1 */
+	const char *path, *token;
+	/* Called about every MiB; or NULL. */
+	void (*progress)(void *arg);
+	void *arg;
+};
+
+struct http_download_result {
+	size_t bytes;	/* with header block and chunk framing */
+	double seconds; /* from the request to the last byte, the handshake not counted */
+};
+
+/* -EPROTO for an answer other than 200 or a body that is cut. */
+int http_download(const struct http_download *d, struct http_download_result *ret,
+		  struct err *reterr) MUST_CHECK;
+
+/* n connections, each with a GET whose answer's header block has come; they stay open and
+ * unread. */
+struct http_crowd;
+int http_crowd_open(const struct http_download *d, size_t n, struct http_crowd **ret,
+		    struct err *reterr) MUST_CHECK;
+struct http_crowd *http_crowd_close(struct http_crowd *c); /* NULL is fine; returns NULL */
+
+#endif
