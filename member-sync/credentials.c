@@ -1,6 +1,6 @@
 #include "member-sync/credentials.h"
 
-#include "base/buf.h"
+#include "base/base64.h"
 #include "base/json.h"
 
 #include <errno.h>
@@ -87,39 +87,16 @@ int credentials_check_pair(struct span cert, struct span key, usec *ret_not_befo
 	return r;
 }
 
-static int base64url_value(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '-' ? 62 : c == '_' ? 63 : -1;
-}
-
 usec credentials_token_expiry(struct span token)
 {
 	auto_buf text = BUF_MAX(65536);
 	struct span rest = token, exp;
-	uint32_t acc = 0;
-	int bits = 0;
 	int64_t seconds;
 
 	(void)span_split(&rest, '.');
 	struct span payload = span_split(&rest, '.');
-	for (size_t i = 0; i < payload.len; i++) {
-		int v = base64url_value(payload.ptr[i]);
-		if (v < 0)
-			return 0;
-		acc = acc << 6 | (uint32_t)v;
-		bits += 6;
-		if (bits >= 8) {
-			bits -= 8;
-			buf_add_char(&text, (char)(acc >> bits & 0xff));
-		}
-	}
-	if (!rest.ptr || !buf_ok(&text) || json_check(buf_span(&text), NULL, NULL) < 0 ||
+	if (!rest.ptr || base64_read_url(payload, &text) < 0 ||
+	    json_check(buf_span(&text), NULL, NULL) < 0 ||
 	    json_text_type(buf_span(&text)) != JSON_OBJECT ||
 	    json_text_member(buf_span(&text), "exp", &exp) < 0 ||
 	    json_text_int64(exp, &seconds) < 0 || seconds <= 0 ||

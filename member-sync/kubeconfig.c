@@ -1,5 +1,6 @@
 #include "member-sync/kubeconfig.h"
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/num.h"
 #include "base/yaml.h"
@@ -111,50 +112,18 @@ static int copy_string(const struct entry *e, const char *key, char **ret, struc
 
 /* ---- data and files ---- */
 
-static int base64_value(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* RFC 4648 section 4 with padding; line breaks are skipped, as Go's decoder does. */
 static int decode_base64(const char *s, struct kubeconfig_blob *ret)
 {
-	uint32_t acc = 0;
-	int bits = 0, pad = 0;
-	size_t digits = 0;
-	struct kubeconfig_blob b = {xcalloc(1, strlen(s) / 4 * 3 + 4), 0};
+	size_t len = strlen(s);
+	struct buf b = BUF_MAX(BASE64_ROOM(len));
 
-	for (; *s; s++) {
-		if (*s == '\n' || *s == '\r')
-			continue;
-		int v = base64_value(*s);
-		if ((v < 0 && *s != '=') || (v >= 0 && pad) || pad > 2)
-			goto bad;
-		digits++;
-		if (*s == '=') {
-			pad++;
-			continue;
-		}
-		acc = acc << 6 | (uint32_t)v;
-		bits += 6;
-		if (bits >= 8) {
-			bits -= 8;
-			b.ptr[b.len++] = (char)(acc >> bits & 0xff);
-		}
+	if (!buf_reserve(&b, BASE64_ROOM(len)) || base64_read(span_make(s, len), &b) < 0) {
+		explicit_bzero(b.ptr, b.len);
+		buf_done(&b);
+		return -EINVAL;
 	}
-	if (digits % 4 != 0 || pad > 2 || (acc & ((1u << bits) - 1)) != 0)
-		goto bad;
-	*ret = b;
+	ret->ptr = buf_steal(&b, &ret->len);
 	return 0;
-bad:
-	wipe_blob(&b);
-	return -EINVAL;
 }
 
 static int read_file(const char *dir, const char *name, struct kubeconfig_blob *ret)
@@ -411,29 +380,12 @@ int kubeconfig_check_time(const struct kubeconfig *k, usec now, struct err *rete
 
 /* ---- printing ---- */
 
-static void add_base64(struct buf *out, const struct kubeconfig_blob *b)
-{
-	static const char digits[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *p = (const unsigned char *)b->ptr;
-
-	for (size_t i = 0; i < b->len; i += 3) {
-		size_t n = b->len - i < 3 ? b->len - i : 3;
-		uint32_t v = (uint32_t)p[i] << 16 | (n > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
-			     (n > 2 ? p[i + 2] : 0);
-		buf_add_char(out, digits[v >> 18 & 63]);
-		buf_add_char(out, digits[v >> 12 & 63]);
-		buf_add_char(out, n > 1 ? digits[v >> 6 & 63] : '=');
-		buf_add_char(out, n > 2 ? digits[v & 63] : '=');
-	}
-}
-
 static void add_blob(struct buf *out, const char *key, const struct kubeconfig_blob *b, bool *first)
 {
 	if (!b->ptr)
 		return;
 	buf_addf(out, "%s\"%s\":\"", *first ? "" : ",", key);
-	add_base64(out, b);
+	base64_add(out, span_make(b->ptr, b->len));
 	buf_add_char(out, '"');
 	*first = false;
 }

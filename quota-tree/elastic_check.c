@@ -214,16 +214,6 @@ static void check_namespaces(struct check *c)
 	map_done(&owner);
 }
 
-static const struct elastic_quantity *list_get(const struct elastic_list *list,
-					       struct span resource)
-{
-	for (size_t i = 0; i < list->len; i++) {
-		if (span_eq(list->items[i].resource, resource))
-			return &list->items[i];
-	}
-	return NULL;
-}
-
 static bool check_list(struct check *c, uint32_t n, const char *part,
 		       const struct elastic_list *list, struct map *resources)
 {
@@ -240,7 +230,7 @@ static bool check_list(struct check *c, uint32_t n, const char *part,
 			    q->resource.len);
 			continue;
 		}
-		if (list_get(list, q->resource) != q)
+		if (elastic_list_get(list, q->resource) != q)
 			add(c, false, n, part, q->resource, "named twice");
 		if (q->value < 0) {
 			char text[QUOTA_QUANTITY_MAX];
@@ -264,7 +254,7 @@ static void check_min_max(struct check *c, uint32_t n)
 	const struct elastic_node_spec *s = c->flat.items[n].spec;
 	for (size_t i = 0; i < s->min.len; i++) {
 		const struct elastic_quantity *min = &s->min.items[i];
-		const struct elastic_quantity *max = list_get(&s->max, min->resource);
+		const struct elastic_quantity *max = elastic_list_get(&s->max, min->resource);
 		char a[QUOTA_QUANTITY_MAX], b[QUOTA_QUANTITY_MAX];
 		if (!max || min->value == max->value)
 			continue;
@@ -283,12 +273,12 @@ static void check_min_max(struct check *c, uint32_t n)
 static int64_t owned(const struct check *c, uint32_t n, struct span resource)
 {
 	const struct elastic_node_spec *s = c->flat.items[n].spec;
-	const struct elastic_quantity *own = list_get(&s->min, resource);
+	const struct elastic_quantity *own = elastic_list_get(&s->min, resource);
 	if (own)
 		return own->value;
 	if (n > 0)
 		return 0;
-	own = list_get(&s->max, resource);
+	own = elastic_list_get(&s->max, resource);
 	return own ? own->value : QUOTA_UNLIMITED;
 }
 
@@ -298,7 +288,8 @@ static void check_sum(struct check *c, uint32_t n, struct span resource)
 	int64_t limit = owned(c, n, resource);
 	int64_t sum = 0;
 	for (size_t i = 0; i < s->n_children; i++) {
-		const struct elastic_quantity *min = list_get(&s->children[i].min, resource);
+		const struct elastic_quantity *min =
+		    elastic_list_get(&s->children[i].min, resource);
 		if (min && min->value > 0)
 			sum = num_add_sat(sum, min->value);
 	}

@@ -42,8 +42,8 @@ struct elastic_tree *elastic_tree_destroy(struct elastic_tree *t)
 	return NULL;
 }
 
-static const struct elastic_quantity *list_get(const struct elastic_list *list,
-					       struct span resource)
+const struct elastic_quantity *elastic_list_get(const struct elastic_list *list,
+						struct span resource)
 {
 	for (size_t i = 0; i < list->len; i++) {
 		if (span_eq(list->items[i].resource, resource))
@@ -55,9 +55,9 @@ static const struct elastic_quantity *list_get(const struct elastic_list *list,
 /* One resource of one node: min = nominal, max = nominal + borrowing (DESIGN section 5). */
 static struct quota_limit make_limit(const struct elastic_node_spec *s, struct span resource)
 {
-	const struct elastic_quantity *min = list_get(&s->min, resource);
-	const struct elastic_quantity *max = list_get(&s->max, resource);
-	const struct elastic_quantity *lend = list_get(&s->lendlimit, resource);
+	const struct elastic_quantity *min = elastic_list_get(&s->min, resource);
+	const struct elastic_quantity *max = elastic_list_get(&s->max, resource);
+	const struct elastic_quantity *lend = elastic_list_get(&s->lendlimit, resource);
 	int64_t nominal = min ? min->value : 0;
 	return (struct quota_limit){
 	    .resource = resource,
@@ -84,7 +84,7 @@ static void compile_limits(struct arena *a, const struct elastic_node_spec *s, b
 	}
 	for (size_t i = 0; i < s->min.len; i++) {
 		struct span resource = s->min.items[i].resource;
-		if (!list_get(&s->max, resource) &&
+		if (!elastic_list_get(&s->max, resource) &&
 		    (!root || !span_is(resource, ELASTIC_JOBS_RESOURCE)))
 			limits[n++] = make_limit(s, resource);
 	}

@@ -45,6 +45,10 @@ struct elastic_list {
 	size_t len;
 };
 
+/* The first entry of a resource, borrowed; NULL when there is none. */
+const struct elastic_quantity *elastic_list_get(const struct elastic_list *list,
+						struct span resource);
+
 /* spec.root and each of its children, as decoded. All spans borrowed. */
 struct elastic_node_spec {
 	struct span name;

@@ -1,12 +1,12 @@
 #include "client.h"
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/yaml.h"
 
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <unistd.h>
 
 #define MAX_ANSWER ((size_t)256 << 20)
@@ -39,32 +39,6 @@ int client_read_file(const char *path, struct buf *out, struct err *reterr)
 	return n < 0 ? err_set(reterr, ERR_INVALID, "%s: cannot be read", path) : 0;
 }
 
-void client_base64(struct span bytes, struct buf *out)
-{
-	char *at = buf_reserve(out, bytes.len / 3 * 4 + 8);
-
-	if (at)
-		buf_advance(out, (size_t)EVP_EncodeBlock((unsigned char *)at,
-							 (const unsigned char *)bytes.ptr,
-							 (int)bytes.len));
-}
-
-static int decode_base64(const char *text, struct buf *out)
-{
-	size_t len = strlen(text), pad = 0;
-	char *at = buf_reserve(out, len + 4);
-
-	if (!at || len % 4)
-		return -EINVAL;
-	while (pad < 2 && pad < len && text[len - 1 - pad] == '=')
-		pad++;
-	int n = EVP_DecodeBlock((unsigned char *)at, (const unsigned char *)text, (int)len);
-	if (n < 0)
-		return -EINVAL;
-	buf_advance(out, (size_t)n - pad);
-	return 0;
-}
-
 static struct cJSON *named(const struct cJSON *root, const char *list, const char *name,
 			   const char *what)
 {
@@ -83,7 +57,7 @@ static int load_pem(struct client *c, const struct cJSON *from, const char *data
 	auto_buf path = BUF_INIT;
 
 	if (data)
-		return decode_base64(data, out) < 0
+		return base64_read(span_of(data), out) < 0
 			   ? err_set(reterr, ERR_INVALID, "kubeconfig: %s is not base64", data_key)
 			   : 0;
 	if (!file)

@@ -44,7 +44,5 @@ int client_stream(struct client *c, const char *path, bool (*line)(void *arg, st
 
 /* Reads a whole file, at most 1 MiB. */
 int client_read_file(const char *path, struct buf *out, struct err *reterr) MUST_CHECK;
-/* base64 of bytes appended to out. */
-void client_base64(struct span bytes, struct buf *out);
 
 #endif

@@ -2,6 +2,7 @@
  * join, unjoin: a member's credentials into a Secret, and a Cluster object that names it. The
  * kubeconfig's files are put inline; it is never printed.
  */
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/yaml.h"
 #include "command.h"
@@ -24,7 +25,7 @@ static int inline_file(struct cJSON *object, const char *directory, const char *
 	int r = client_read_file(path.ptr, &text, reterr);
 	if (r < 0)
 		return r;
-	client_base64(buf_span(&text), &encoded);
+	base64_add(&encoded, buf_span(&text));
 	json_set_str(object, data_key, encoded.ptr);
 	json_remove(object, file_key);
 	return 0;
@@ -103,7 +104,7 @@ static int put_secret(struct client *c, const char *name, const struct buf *kube
 {
 	auto_buf body = BUF_INIT, data = BUF_INIT, path = BUF_INIT;
 
-	client_base64(buf_span(kubeconfig), &data);
+	base64_add(&data, buf_span(kubeconfig));
 	buf_addf(&body,
 		 "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"member-%s\","
 		 "\"namespace\":\"" SECRET_NAMESPACE "\"},\"type\":\"muster.dev/kubeconfig\","

@@ -1,4 +1,5 @@
 #include "api/continue_token.h"
+#include "base/base64.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -7,47 +8,6 @@
 #define VERSION	 1
 #define MAC_LEN	 16 /* of 32: as strong as the uid it stands for */
 #define HEAD_LEN (1 + 8 + 8 + 8 + 2 + 2)
-
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-static void add_base64url(struct buf *out, const uint8_t *p, size_t n)
-{
-	for (size_t i = 0; i < n; i += 3) {
-		uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
-			     (i + 2 < n ? p[i + 2] : 0);
-		buf_add_char(out, digits[v >> 18 & 63]);
-		buf_add_char(out, digits[v >> 12 & 63]);
-		if (i + 1 < n)
-			buf_add_char(out, digits[v >> 6 & 63]);
-		if (i + 2 < n)
-			buf_add_char(out, digits[v & 63]);
-	}
-}
-
-static int digit(char c)
-{
-	const char *at = c ? strchr(digits, c) : NULL;
-	return at ? (int)(at - digits) : -1;
-}
-
-static bool read_base64url(struct span text, struct buf *out)
-{
-	uint32_t v = 0;
-	int bits = 0;
-	for (size_t i = 0; i < text.len; i++) {
-		int d = digit(text.ptr[i]);
-		if (d < 0)
-			return false;
-		v = v << 6 | (uint32_t)d;
-		bits += 6;
-		if (bits >= 8) {
-			bits -= 8;
-			buf_add_char(out, (char)(v >> bits & 255));
-		}
-	}
-	/* Left-over bits must be zero, so that each token has one spelling. */
-	return bits < 6 && !(v & ((1u << bits) - 1)) && buf_ok(out);
-}
 
 static void put_be(struct buf *out, uint64_t v, int bytes)
 {
@@ -92,7 +52,7 @@ void continue_token_write(const struct continue_token *t, const uint8_t key[CONT
 	buf_add_span(&b, t->name);
 	sign(key, b.ptr, b.len, mac);
 	buf_add(&b, mac, MAC_LEN);
-	add_base64url(out, (const uint8_t *)b.ptr, b.len);
+	base64_add_url(out, buf_span(&b));
 	buf_done(&b);
 }
 
@@ -104,7 +64,7 @@ int continue_token_read(struct span text, const uint8_t key[CONTINUE_KEY_LEN], s
 	size_t n, ns;
 	buf_clear(mem);
 	mem->max = CONTINUE_MAX;
-	if (text.len > CONTINUE_MAX || !read_base64url(text, mem) ||
+	if (text.len > CONTINUE_MAX || base64_read_url(text, mem) ||
 	    mem->len < HEAD_LEN + MAC_LEN || mem->ptr[0] != VERSION)
 		return err_set(reterr, ERR_BAD_REQUEST, "continue key is not valid");
 	p = (const uint8_t *)mem->ptr;

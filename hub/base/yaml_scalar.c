@@ -5,6 +5,7 @@
  */
 #include "base/yaml_scalar.h"
 
+#include "base/base64.h"
 #include "base/num.h"
 
 #include <errno.h>
@@ -230,42 +231,6 @@ static int resolve_plain(struct span text, struct buf *out, struct yaml_scalar *
 	return 0;
 }
 
-static int base64_value(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (is_digit(c))
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* RFC 4648 section 4, padded; line breaks are skipped. */
-static bool add_base64(struct span text, struct buf *out)
-{
-	uint32_t bits = 0;
-	size_t n = 0, padding = 0;
-
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.ptr[i];
-		if (c == '\n' || c == '\r' || c == ' ')
-			continue;
-		int v = c == '=' ? 0 : base64_value(c);
-		if (v < 0 || (padding && c != '='))
-			return false;
-		padding += c == '=';
-		bits = bits << 6 | (uint32_t)v;
-		if (++n % 4 == 0) {
-			char three[3] = {(char)(bits >> 16), (char)(bits >> 8), (char)bits};
-			if (padding > 2)
-				return false;
-			buf_add(out, three, 3 - padding);
-		}
-	}
-	return n % 4 == 0;
-}
-
 /* JSON strings are UTF-8 without NUL; what !!binary decodes to need not be. */
 static bool is_text(struct span bytes)
 {
@@ -296,7 +261,7 @@ static int resolve_tagged(struct span text, struct span tag, struct buf *out,
 	*ret = (struct yaml_scalar){.type = JSON_STRING};
 	if (span_is(short_tag, "binary")) {
 		size_t from = out->len;
-		if (!add_base64(text, out) ||
+		if (base64_read(text, out) < 0 ||
 		    !is_text(span_make(buf_span(out).ptr + from, out->len - from)))
 			return bad_tag(reterr, text, short_tag);
 		return 0;

@@ -1,4 +1,5 @@
 /* Hooks of ConfigMap and Secret: keys, sizes, immutability (pkg/apis/core/validation). */
+#include "base/base64.h"
 #include "base/json.h"
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
@@ -86,24 +87,6 @@ void config_map_validate(const struct kind *k, const struct cJSON *object,
 
 /* ---- Secret ---- */
 
-static void add_base64(struct buf *out, struct span in)
-{
-	static const char digits[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	buf_add_str(out, "");
-	for (size_t i = 0; i < in.len; i += 3) {
-		size_t n = in.len - i < 3 ? in.len - i : 3;
-		unsigned v = (unsigned char)in.ptr[i] << 16;
-		v |= n > 1 ? (unsigned)(unsigned char)in.ptr[i + 1] << 8 : 0;
-		v |= n > 2 ? (unsigned char)in.ptr[i + 2] : 0;
-		buf_add_char(out, digits[v >> 18]);
-		buf_add_char(out, digits[v >> 12 & 63]);
-		buf_add_char(out, n > 1 ? digits[v >> 6 & 63] : '=');
-		buf_add_char(out, n > 2 ? digits[v & 63] : '=');
-	}
-}
-
 /* stringData is a way to write data, and is never stored. */
 void secret_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
 {
@@ -114,7 +97,7 @@ void secret_default(const struct kind *k, struct cJSON *object, const struct kin
 	(void)w;
 	json_foreach (plain, e) {
 		auto_buf text = BUF_INIT;
-		add_base64(&text, span_of(json_value_str(e)));
+		base64_add(&text, span_of(json_value_str(e)));
 		json_set(data, json_key(e), json_new_span(buf_span(&text)));
 	}
 	json_free(plain);
