@@ -10,61 +10,6 @@
 
 #include <assert.h>
 
-/* ---- lists ---- */
-
-static void push_waiting(struct client_request *q, bool first)
-{
-	struct client *c = q->c;
-
-	q->state = REQUEST_WAITING;
-	q->prev = first ? NULL : c->waiting_tail;
-	q->next = first ? c->waiting : NULL;
-	if (q->prev)
-		q->prev->next = q;
-	else
-		c->waiting = q;
-	if (q->next)
-		q->next->prev = q;
-	else
-		c->waiting_tail = q;
-	c->n_waiting++;
-}
-
-static void unlink_request(struct client_request *q)
-{
-	struct client *c = q->c;
-	bool waiting = q->state == REQUEST_WAITING;
-
-	if (q->prev)
-		q->prev->next = q->next;
-	else if (waiting)
-		c->waiting = q->next;
-	else
-		c->running = q->next;
-	if (q->next)
-		q->next->prev = q->prev;
-	else if (waiting)
-		c->waiting_tail = q->prev;
-	if (waiting)
-		c->n_waiting--;
-	else
-		c->n_running--;
-	q->prev = q->next = NULL;
-}
-
-static void move_to_running(struct client_request *q)
-{
-	struct client *c = q->c;
-
-	unlink_request(q);
-	q->state = REQUEST_GATED;
-	q->next = c->running;
-	if (q->next)
-		q->next->prev = q;
-	c->running = q;
-	c->n_running++;
-}
-
 /* ---- ends ---- */
 
 static void stop_connecting(struct client_request *q)
@@ -78,7 +23,7 @@ static void stop_connecting(struct client_request *q)
 static void request_free(struct client_request *q)
 {
 	stop_connecting(q);
-	unlink_request(q);
+	client_queue_unlink(q);
 	if (q->easy)
 		client_transfer_stop(q);
 	if (q->spec.body.ptr)
@@ -184,7 +129,7 @@ static void start(struct client_request *q)
 	struct client *c = q->c;
 	bool connected = has_connection(c);
 
-	move_to_running(q);
+	client_queue_run(q);
 	if (connected) {
 		activate(q);
 		return;
@@ -323,9 +268,9 @@ struct client_request *client_send(struct client *c, const struct client_spec *s
 	snprintf(q->url, len, "%s%s", c->base, spec->path);
 	if (spec->timeout && !spec->timeout_when_sent)
 		q->deadline = clock_monotonic() + spec->timeout;
-	push_waiting(q, spec->urgent);
+	client_queue_push(q, spec->urgent);
 	if (!is_path(spec->path)) { /* ends as not sent, from the loop */
-		move_to_running(q);
+		client_queue_run(q);
 		q->state = REQUEST_ACTIVE;
 		q->early = true;
 		q->early_result = CURLE_URL_MALFORMAT;

@@ -87,6 +87,15 @@ void client_transfer_stop(struct client_request *q);
 /* Fills `ret` from how the transfer ended. */
 void client_transfer_result(struct client_request *q, CURLcode code, struct client_result *ret);
 
+/* client_queue.c: the two lists of a client's requests */
+
+/* Into the waiting list, at its front or end. */
+void client_queue_push(struct client_request *q, bool first);
+/* From the waiting to the running list: its state is REQUEST_GATED then. */
+void client_queue_run(struct client_request *q);
+/* Out of the list that it is in. */
+void client_queue_unlink(struct client_request *q);
+
 /* client.c, called from libcurl's callbacks: only notes and timers */
 
 void client_note_connected(struct client_request *q);

@@ -17,6 +17,7 @@
 #include "member-sync/jitter.h"
 #include "member-sync/member_call.h"
 #include "member-sync/member_probe.h"
+#include "member-sync/member_report.h"
 #include "member-sync/member_streams.h"
 #include "member-sync/stream_kind.h"
 
@@ -49,24 +50,7 @@ struct member {
 	uint64_t jitter;
 	struct member_call_list waiting; /* calls that wait while the identity is in doubt */
 	struct member_call_list calls;	 /* calls under way */
-	struct {
-		enum member_condition condition;
-		char message[600];
-		char version[64];
-		uint32_t apis, known;
-		bool made; /* something was reported */
-	} said;
-};
-
-static const char *const condition_names[] = {
-    [MEMBER_CONNECTING] = "Connecting",
-    [MEMBER_READY] = "Ready",
-    [MEMBER_UNREACHABLE] = "Unreachable",
-    [MEMBER_BAD_CERTIFICATE] = "BadCertificate",
-    [MEMBER_CREDENTIAL_EXPIRED] = "CredentialExpired",
-    [MEMBER_UNAUTHORIZED] = "Unauthorized",
-    [MEMBER_BAD_KUBECONFIG] = "BadKubeconfig",
-    [MEMBER_CHANGED_IDENTITY] = "ChangedIdentity",
+	struct member_report said;
 };
 
 static void arm(struct member *m);
@@ -85,36 +69,18 @@ static void emit(void *arg, struct fact *take_fact)
 
 static void emit_state(struct member *m)
 {
-	struct fact *f = fact_create(FACT_MEMBER, m->number);
-	struct member_fact *s = &f->member_state;
-
-	s->condition = m->said.condition;
-	s->message = arena_strndup(&f->mem, m->said.message, strlen(m->said.message));
-	memcpy(s->incarnation, m->identity, STORE_UID_LEN);
-	if (m->said.version[0])
-		s->kubernetes_version =
-		    arena_strndup(&f->mem, m->said.version, strlen(m->said.version));
-	if (m->k.server)
-		s->server = arena_strndup(&f->mem, m->k.server, strlen(m->k.server));
-	s->apis = m->said.apis;
-	s->apis_known = m->said.known != 0;
-	f->bytes = sizeof(*f) + arena_size(&f->mem);
-	emit(m, f);
+	emit(m, member_report_fact(&m->said, m->number, m->identity, m->k.server));
 }
 
 /* Says it when it is news. */
 static void say(struct member *m, enum member_condition condition, const char *message)
 {
-	if (m->said.made && m->said.condition == condition &&
-	    strncmp(m->said.message, message, sizeof(m->said.message) - 1) == 0)
+	if (!member_report_set(&m->said, condition, message))
 		return;
-	m->said.made = true;
-	m->said.condition = condition;
-	snprintf(m->said.message, sizeof(m->said.message), "%s", message);
 	log_line(m->host->options.log,
 		 condition == MEMBER_READY || condition == MEMBER_CONNECTING ? LOG_INFO : LOG_WARN,
 		 "member state", "member=%s condition=%s message=\"%s\"", m->name,
-		 condition_names[condition], message);
+		 member_report_name(condition), message);
 	emit_state(m);
 }
 
@@ -145,18 +111,6 @@ static void on_call_ended(void *arg, struct member_call *c, const struct client_
 }
 
 static const struct member_call_ops call_ops = {.result = on_result, .ended = on_call_ended};
-
-static void end_list(struct member_call_list *l, enum err_kind kind, const char *words)
-{
-	struct err why = ERR_INIT;
-
-	err_set(&why, kind, "%s", words);
-	while (l->head) {
-		struct member_call *c = l->head;
-		member_call_list_remove(l, c);
-		member_call_end(c, &why);
-	}
-}
 
 static void send_call(struct member *m, struct member_call *c)
 {
@@ -231,13 +185,7 @@ static void expire_waiting(struct member *m, usec now)
 
 	err_set(&why, ERR_TIMEOUT, "the deadline passed before member %s was known to be well",
 		m->name);
-	for (struct member_call *c = m->waiting.head, *next; c; c = next) {
-		next = member_call_list_next(c);
-		if (member_call_deadline(c) > now)
-			continue;
-		member_call_list_remove(&m->waiting, c);
-		member_call_end(c, &why);
-	}
+	member_call_list_expire(&m->waiting, now, &why);
 }
 
 /* ---- standing ---- */
@@ -263,8 +211,8 @@ static void give_up(struct member *m, enum member_condition condition, const cha
 		member_streams_allow(m->streams, false);
 		member_streams_stop(m->streams);
 	}
-	end_list(&m->waiting, ERR_UNAVAILABLE, message);
-	end_list(&m->calls, ERR_UNAVAILABLE, message);
+	member_call_list_end(&m->waiting, ERR_UNAVAILABLE, message);
+	member_call_list_end(&m->calls, ERR_UNAVAILABLE, message);
 }
 
 static void go_down(struct member *m, enum member_condition condition, const char *message)
@@ -280,7 +228,7 @@ static void go_down(struct member *m, enum member_condition condition, const cha
 	m->probe_at = now + jitter_backoff(&m->jitter, m->failures, t->backoff, most);
 	member_streams_allow(m->streams, false);
 	say(m, condition, message);
-	end_list(&m->waiting, ERR_UNAVAILABLE, message);
+	member_call_list_end(&m->waiting, ERR_UNAVAILABLE, message);
 }
 
 static void start_streams(struct member *m)
@@ -300,21 +248,6 @@ static void start_streams(struct member *m)
 	}
 }
 
-static void learn(struct member *m, const struct member_probe_result *r)
-{
-	uint32_t known = m->said.known | r->known;
-	uint32_t apis = (m->said.apis & ~r->known) | r->apis;
-
-	m->discover_at = clock_monotonic() + m->host->options.times.discovery;
-	if (known == m->said.known && apis == m->said.apis &&
-	    strcmp(r->version, m->said.version) == 0)
-		return;
-	m->said.known = known;
-	m->said.apis = apis;
-	snprintf(m->said.version, sizeof(m->said.version), "%s", r->version);
-	m->said.made = false; /* news, whatever the condition */
-}
-
 static void go_well(struct member *m, const struct member_probe_result *r)
 {
 	bool healed = m->failures > 0;
@@ -322,8 +255,10 @@ static void go_well(struct member *m, const struct member_probe_result *r)
 	m->failures = 0;
 	m->standing = STANDING_WELL;
 	m->probe_at = clock_monotonic() + m->host->options.times.probe;
-	if (r->discovered)
-		learn(m, r);
+	if (r->discovered) {
+		m->discover_at = clock_monotonic() + m->host->options.times.discovery;
+		member_report_learn(&m->said, r);
+	}
 	say(m, MEMBER_READY, "the member answers");
 	start_streams(m);
 	if (healed)
@@ -482,8 +417,7 @@ static void arm(struct member *m)
 		due = earlier(due, m->probe_at);
 	if (m->standing == STANDING_WELL && !m->probe)
 		due = earlier(due, m->discover_at);
-	for (struct member_call *c = m->waiting.head; c; c = member_call_list_next(c))
-		due = earlier(due, member_call_deadline(c));
+	due = earlier(due, member_call_list_due(&m->waiting));
 	if (due)
 		uv_timer_start(&m->tick.timer, on_tick,
 			       due > now ? (uint64_t)((due - now) / USEC_PER_MS) + 1 : 0, 0);
@@ -547,8 +481,8 @@ struct member *member_destroy(struct member *m)
 	if (!m)
 		return NULL;
 	m->tick.dead = true;
-	end_list(&m->waiting, ERR_UNAVAILABLE, "the member is being left");
-	end_list(&m->calls, ERR_UNAVAILABLE, "the member is being left");
+	member_call_list_end(&m->waiting, ERR_UNAVAILABLE, "the member is being left");
+	member_call_list_end(&m->calls, ERR_UNAVAILABLE, "the member is being left");
 	member_probe_cancel(m->probe);
 	member_streams_destroy(m->streams);
 	client_destroy(m->c);

@@ -38,9 +38,37 @@ void member_call_list_remove(struct member_call_list *l, struct member_call *c)
 	c->prev = c->next = NULL;
 }
 
-struct member_call *member_call_list_next(const struct member_call *c)
+usec member_call_list_due(const struct member_call_list *l)
 {
-	return c->next;
+	usec due = 0;
+
+	for (const struct member_call *c = l->head; c; c = c->next)
+		if (!due || c->deadline < due)
+			due = c->deadline;
+	return due;
+}
+
+void member_call_list_end(struct member_call_list *l, enum err_kind kind, const char *words)
+{
+	struct err why = ERR_INIT;
+
+	err_set(&why, kind, "%s", words);
+	while (l->head) {
+		struct member_call *c = l->head;
+		member_call_list_remove(l, c);
+		member_call_end(c, &why);
+	}
+}
+
+void member_call_list_expire(struct member_call_list *l, usec now, const struct err *why)
+{
+	for (struct member_call *c = l->head, *next; c; c = next) {
+		next = c->next;
+		if (c->deadline > now)
+			continue;
+		member_call_list_remove(l, c);
+		member_call_end(c, why);
+	}
 }
 
 usec member_call_deadline(const struct member_call *c)

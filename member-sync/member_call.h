@@ -58,6 +58,11 @@ struct member_call_list {
 };
 void member_call_list_add(struct member_call_list *l, struct member_call *c);
 void member_call_list_remove(struct member_call_list *l, struct member_call *c);
-struct member_call *member_call_list_next(const struct member_call *c); /* NULL at the end */
+/* The earliest deadline of its calls, 0 when it is empty. */
+usec member_call_list_due(const struct member_call_list *l);
+/* Ends all calls, with these words. */
+void member_call_list_end(struct member_call_list *l, enum err_kind kind, const char *words);
+/* Ends the calls whose deadline is not after `now`. */
+void member_call_list_expire(struct member_call_list *l, usec now, const struct err *why);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * The small pure parts: handshake slots, paths and kinds of streams, jitter.
+ * The small pure parts: handshake slots, paths and kinds of streams, reports, jitter.
  */
 #include "member-sync/client_failure.h"
 #include "member-sync/client_gate.h"
 #include "member-sync/jitter.h"
 #include "member-sync/member_call.h"
+#include "member-sync/member_report.h"
 #include "member-sync/stream_kind.h"
 
 #include <errno.h>
@@ -226,6 +227,36 @@ static void backoff_is_jittered_within_its_steps(void **state)
 	}
 }
 
+/* ---- reports ---- */
+
+static void only_news_is_told_of_a_member(void **state)
+{
+	static const uint8_t identity[STORE_UID_LEN] = {7};
+	struct member_report r = {0};
+	struct member_probe_result found = {.version = "v1.34.0", .apis = 1, .known = 3};
+
+	assert_true(member_report_set(&r, MEMBER_CONNECTING, "not yet"));
+	assert_false(member_report_set(&r, MEMBER_CONNECTING, "not yet"));
+	assert_true(member_report_set(&r, MEMBER_READY, "not yet"));
+	member_report_learn(&r, &found);
+	assert_true(member_report_set(&r, MEMBER_READY, "not yet"));
+	member_report_learn(&r, &found);
+	assert_false(member_report_set(&r, MEMBER_READY, "not yet"));
+	/* A discovery that settles one kind leaves what is known of the others. */
+	found = (struct member_probe_result){.version = "v1.34.0", .apis = 2, .known = 2};
+	member_report_learn(&r, &found);
+	assert_int_equal(r.apis, 3);
+	assert_true(member_report_set(&r, MEMBER_READY, "not yet"));
+	struct fact *f = member_report_fact(&r, 5, identity, NULL);
+	assert_int_equal(f->member, 5);
+	assert_int_equal(f->member_state.condition, MEMBER_READY);
+	assert_string_equal(f->member_state.kubernetes_version, "v1.34.0");
+	assert_true(f->member_state.apis_known);
+	assert_memory_equal(f->member_state.incarnation, identity, STORE_UID_LEN);
+	assert_null(f->member_state.server);
+	fact_destroy(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +267,7 @@ int main(void)
 	    cmocka_unit_test(paths_of_calls_name_their_kind),
 	    cmocka_unit_test(failures_are_told_apart),
 	    cmocka_unit_test(backoff_is_jittered_within_its_steps),
+	    cmocka_unit_test(only_news_is_told_of_a_member),
 	};
 	return cmocka_run_group_tests_name("parts", tests, NULL, NULL);
 }
