@@ -99,6 +99,8 @@ int field_set_read(struct arena *mem, const struct cJSON *fields, struct field_s
  * as a leaf: the manager then owns it as a whole. */
 void field_set_print(const struct field_set *s, struct buf *out);
 
+/* One step as a member of a FieldsV1 object: "f:image" in quotes. */
+void field_key_print_v1(struct field_key key, struct buf *out);
 /* One step as a path shows it: ".image", "[name=\"app\"]", "[=\"x\"]", "[0]". */
 void field_key_print(struct field_key key, struct buf *out);
 /* Calls each() with the text of every path in the set, in order:

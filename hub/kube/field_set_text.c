@@ -174,6 +174,20 @@ int field_set_read(struct arena *mem, const struct cJSON *fields, struct field_s
 
 /* ---- writing ---- */
 
+void field_key_print_v1(struct field_key key, struct buf *out)
+{
+	char head[2] = {step_letters[key.step], ':'};
+	size_t at = out->len + 1;
+
+	/* Names are mostly plain: head and text as one literal. */
+	buf_add_json_str(out, key.text);
+	if (!buf_ok(out) || !buf_reserve(out, 2))
+		return;
+	memmove(out->ptr + at + 2, out->ptr + at, out->len - at);
+	memcpy(out->ptr + at, head, 2);
+	buf_advance(out, 2);
+}
+
 static void print_node(const struct field_set *s, int depth, struct buf *out)
 {
 	bool whole = depth >= FIELD_SET_MAX_DEPTH || s->n >= JSON_MAX_KEYS;
@@ -183,17 +197,9 @@ static void print_node(const struct field_set *s, int depth, struct buf *out)
 		buf_add_str(out, "\".\":{}");
 	for (uint32_t i = 0; i < s->n && !whole; i++) {
 		const struct field_child *c = &s->children[i];
-		char head[3] = {step_letters[c->key.step], ':', '\0'};
 		if (i || s->here)
 			buf_add_char(out, ',');
-		/* Names are mostly plain: head and text as one literal. */
-		size_t at = out->len + 1;
-		buf_add_json_str(out, c->key.text);
-		if (!buf_ok(out) || !buf_reserve(out, 2))
-			return;
-		memmove(out->ptr + at + 2, out->ptr + at, out->len - at);
-		memcpy(out->ptr + at, head, 2);
-		buf_advance(out, 2);
+		field_key_print_v1(c->key, out);
 		buf_add_char(out, ':');
 		print_node(&c->set, depth + 1, out);
 	}

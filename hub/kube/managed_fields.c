@@ -323,9 +323,23 @@ static bool is_reset(const struct cJSON *list)
 	       (!first || (!json_next(first) && json_is(first, JSON_OBJECT) && !json_first(first)));
 }
 
+/* The way of nearly every create. */
+static bool record_creation(const struct managed_write *w, struct cJSON *object)
+{
+	auto_buf text = BUF_INIT;
+
+	(void)buf_reserve(&text, 4096);
+	if (w->subresource[0] || !managed_print_creation(w, object, &text))
+		return false;
+	json_set(json_get(object, "metadata"), "managedFields", json_new_text(buf_span(&text)));
+	return true;
+}
+
 void managed_record(const struct managed_write *w, const struct cJSON *old, struct cJSON *object,
 		    const struct cJSON *sent)
 {
+	if (!old && !sent && json_get(object, "metadata") && record_creation(w, object))
+		return;
 	const struct cJSON *stored = json_path(old, "metadata", "managedFields", NULL);
 	struct cJSON *kept = json_take(json_get(object, "metadata"), "managedFields");
 	struct managed m = MANAGED_INIT;

@@ -216,7 +216,7 @@ int object_draft_from_tree(const struct kind *k, const struct cJSON *object,
 	struct object_draft d = {0};
 	struct info_meta meta;
 
-	(void)buf_reserve(&text, 2048);
+	(void)buf_reserve(&text, 4096);
 	add_object(&text, object, &d.extents);
 	if (!buf_ok(&text))
 		return err_set(reterr, ERR_TOO_LARGE, "the object is larger than %zu bytes",

@@ -8,6 +8,7 @@
 #include "bench.h"
 #include "kinds/kinds.h"
 #include "kinds/types.h"
+#include "kube/managed_fields.h"
 #include "kube/meta.h"
 #include "kube/node_info.h"
 #include "kube/object.h"
@@ -79,7 +80,7 @@ static void report(struct bench *b, const char *metric, uint64_t ns, int rounds,
 }
 
 struct times {
-	uint64_t parse, meta, admit, draft, free;
+	uint64_t parse, meta, admit, managed, draft, free;
 };
 
 static void create_once(struct span body, const struct meta_write *w, struct times *t)
@@ -100,6 +101,11 @@ static void create_once(struct span body, const struct meta_write *w, struct tim
 	if (field_errors_any(&errors))
 		abort();
 	t->admit += (at = bench_cpu_now_ns()) - start;
+	start = at;
+	const struct managed_write by = {
+	    .kind = w->kind, .manager = "kubectl-create", .subresource = "", .now = w->now};
+	managed_record(&by, NULL, tree, NULL);
+	t->managed += (at = bench_cpu_now_ns()) - start;
 	start = at;
 	must(object_draft_from_tree(pytorch(), tree, &d, &err));
 	t->draft += (at = bench_cpu_now_ns()) - start;
@@ -127,9 +133,10 @@ static void bench_create(struct bench *b, struct span body, int rounds)
 	report(b, "create-parse", t.parse, rounds, 0);
 	report(b, "create-meta", t.meta, rounds, 0);
 	report(b, "create-admit", t.admit, rounds, 20);
+	report(b, "create-managed", t.managed, rounds, 0);
 	report(b, "create-draft", t.draft, rounds, 0);
 	report(b, "create-free", t.free, rounds, 0);
-	report(b, "create", t.parse + t.meta + t.admit + t.draft + t.free, rounds, 60);
+	report(b, "create", t.parse + t.meta + t.admit + t.managed + t.draft + t.free, rounds, 60);
 }
 
 static void bench_splice(struct bench *b, struct span body, int rounds)
