@@ -191,6 +191,8 @@ static int open_core(struct hub *h, struct err *reterr)
 		r = net_create(&(struct net_options){.hub_uid = core_hub_uid(h->core),
 						     .sink = core_fact_sink(h->core),
 						     .log = &h->log,
+						     .streams = NET_DEFAULT_STREAMS |
+								(uint32_t)1 << STREAM_EVENTS,
 						     .times = {.probe = h->config.probe_interval}},
 			       &h->net, reterr);
 	if (r == 0)

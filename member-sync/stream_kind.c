@@ -1,5 +1,6 @@
 #include "member-sync/stream_kind.h"
 
+#include "base/json.h"
 #include "kinds/types.h"
 
 #include <assert.h>
@@ -49,12 +50,29 @@ void stream_kind_path(enum member_stream s, const char *hub_uid, struct buf *out
 	buf_add_char(out, '&');
 }
 
+/* Most Events of a cluster are about other things than pods and jobs: of those only the revision
+ * goes on. */
+static bool is_about_jobs(struct span event)
+{
+	static const char *const known[] = {"Pod",    "Job",	"PyTorchJob", "TFJob",
+					    "MPIJob", "JobSet", "RayJob"};
+	struct span v;
+
+	if (json_text_path(event, &v, "involvedObject", "kind", NULL) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (span_is(json_text_plain(v), known[i]))
+			return true;
+	return false;
+}
+
 int stream_kind_decode(enum member_stream s, struct span object, uint64_t revision, bool deleted,
 		       const char *hub_uid, struct fact **ret, struct err *reterr)
 {
 	const struct stream_kind *k = stream_kind_of(s);
-	struct fact *f = fact_create(k->op, 0);
-	bool keep = k->op == FACT_EVENT;
+	bool skip = k->op == FACT_EVENT && (deleted || !is_about_jobs(object));
+	struct fact *f = fact_create(skip ? FACT_CURSOR : k->op, 0);
+	bool keep = k->op == FACT_EVENT && !skip;
 	int r = 0;
 
 	f->stream = s;

@@ -5,13 +5,14 @@
 #include "core/dispatch/courier.h"
 #include "core/fact_queue.h"
 #include "core/member.h"
+#include "core/member_event.h"
 
 static void list_begin(struct core *c, struct member *m, enum member_stream s)
 {
 	cursors_reset(c, m, s);
 	if (s == STREAM_NODES || s == STREAM_PODS)
 		capacity_list_begin(c, m, s);
-	else
+	else if (s != STREAM_EVENTS)
 		courier_list_begin(c, m, s);
 }
 
@@ -20,7 +21,7 @@ static void list_end(struct core *c, struct member *m, enum member_stream s, uin
 	m->listing[s] = false;
 	if (s == STREAM_NODES || s == STREAM_PODS)
 		capacity_list_end(c, m, s);
-	else
+	else if (s != STREAM_EVENTS)
 		courier_list_end(c, m, s);
 	cursors_advance(c, m, s, revision);
 }
@@ -61,8 +62,10 @@ static void take_fact(struct core *c, const struct fact *f)
 	case FACT_LIST_END:
 		list_end(c, m, f->stream, f->revision);
 		return;
-	case FACT_CURSOR:
 	case FACT_EVENT:
+		member_event(c, m, f);
+		break;
+	case FACT_CURSOR:
 	case FACT_MEMBER:
 	case FACT_RESULT:
 	case FACT_OP_MAX:

@@ -7,6 +7,7 @@
 #include "core/dispatch/courier.h"
 #include "core/dispatch/dependency.h"
 #include "core/job.h"
+#include "core/member_event.h"
 
 #include <openssl/evp.h>
 
@@ -254,6 +255,7 @@ void member_free(struct core *c, struct member *m)
 	if (m->view != CLUSTER_NONE)
 		cluster_view_remove(c->fleet, m->view);
 	dependency_free_all(m);
+	member_event_free_all(m);
 	vec_foreach (&m->orphans, o) {
 		free(o->path);
 		free(o->uid);

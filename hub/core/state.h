@@ -41,6 +41,13 @@ struct orphan {
 	usec retry_at;
 };
 
+/* An Event whose pod is not known yet. */
+struct early_event {
+	char *json;
+	size_t len;
+	usec until;
+};
+
 struct member {
 	uint32_t number; /* persistent: in cursors, orders, facts */
 	char *name;	 /* the Cluster object's */
@@ -69,8 +76,10 @@ struct member {
 	struct map nodes;	     /* name -> struct member_node */
 	struct map pods;	     /* ns/name -> struct member_pod */
 	struct VEC(struct orphan) orphans;
-	bool finished_revived;	   /* unjoin: copies of finished jobs have records again */
-	usec unjoin_at;		   /* 0: nothing to do for an unjoin */
+	bool finished_revived; /* unjoin: copies of finished jobs have records again */
+	usec unjoin_at;	       /* 0: nothing to do for an unjoin */
+	struct VEC(struct early_event) early; /* member_event.h */
+	usec early_due;			      /* 0: none */
 	struct map dependencies;   /* path -> struct dependency (dispatch/dependency.h) */
 	usec dependencies_due;	   /* earliest retry among them; 0: none */
 	uint32_t conflicts;	   /* of them in conflict with foreign objects */

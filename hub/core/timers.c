@@ -4,6 +4,7 @@
 #include "core/dispatch/courier.h"
 #include "core/dispatch/dependency.h"
 #include "core/member.h"
+#include "core/member_event.h"
 #include "core/unjoin.h"
 
 /* ---- the heap ---- */
@@ -94,6 +95,7 @@ void timers_run(struct core *c)
 		}
 		courier_orphans(c, m);
 		dependency_timers(c, m);
+		member_event_retry(c, m);
 	}
 }
 
@@ -107,6 +109,8 @@ usec timers_due(const struct core *c)
 			t = num_min(t, m->unjoin_at);
 		if (m && m->dependencies_due)
 			t = num_min(t, m->dependencies_due);
+		if (m && m->early_due)
+			t = num_min(t, m->early_due);
 		for (size_t i = 0; m && i < m->orphans.len; i++)
 			t = num_min(t, m->orphans.items[i].retry_at);
 	}
