@@ -1,11 +1,13 @@
 /*
  * The API front over TLS on this machine: durable creates, reads, one process for the server and
  * one for the load (DESIGN figures of part A). The server is the front of tests/system/api: LMDB
- * with fsync, a registry, no scheduling behind it, as with `requirePolicy`.
+ * with fsync, a registry, no scheduling behind it; for hub-create it is musterd with
+ * `requirePolicy`.
  */
 #include "bench.h"
 #include "front.h"
 #include "http_load.h"
+#include "process.h"
 
 #include "kinds/kinds.h"
 #include <limits.h>
@@ -47,11 +49,22 @@ static void serve(const struct server *s, int out)
 	_exit(0);
 }
 
+static bool read_token(struct server *s, const char *dir)
+{
+	char path[PATH_MAX];
+	FILE *f;
+	snprintf(path, sizeof(path), "%s/pki/admin.token", dir);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	bool ok = fgets(s->token, sizeof(s->token), f);
+	fclose(f);
+	return ok;
+}
+
 static bool start(struct server *s)
 {
 	int fds[2];
-	FILE *f;
-	char path[PATH_MAX];
 	snprintf(s->dir, sizeof(s->dir), "/tmp/bench-api-XXXXXX");
 	if (!mkdtemp(s->dir) || pipe(fds) < 0)
 		return false;
@@ -62,22 +75,22 @@ static bool start(struct server *s)
 	if (read(fds[0], &s->port, sizeof(s->port)) != sizeof(s->port))
 		return false;
 	close(fds[0]);
-	snprintf(path, sizeof(path), "%s/pki/admin.token", s->dir);
-	f = fopen(path, "r");
-	if (!f || !fgets(s->token, sizeof(s->token), f))
-		return false;
-	fclose(f);
-	return true;
+	return read_token(s, s->dir);
+}
+
+static void remove_dir(const struct server *s)
+{
+	char command[128];
+	snprintf(command, sizeof(command), "rm -rf %s", s->dir);
+	if (system(command) != 0)
+		fprintf(stderr, "bench_api: %s is left\n", s->dir);
 }
 
 static void stop(struct server *s)
 {
-	char command[128];
 	kill(s->pid, SIGTERM);
 	waitpid(s->pid, NULL, 0);
-	snprintf(command, sizeof(command), "rm -rf %s", s->dir);
-	if (system(command) != 0)
-		fprintf(stderr, "bench_api: %s is left\n", s->dir);
+	remove_dir(s);
 }
 
 /* A PyTorchJob of about 2 KB. */
@@ -183,6 +196,40 @@ static void measure(struct bench *b, struct server *s, const char *name, double 
 	http_load_done(&r);
 }
 
+/* The same creates through the whole hub: its core has to see that no policy takes them. */
+static void measure_hub(struct bench *b)
+{
+	struct server s = {0};
+	struct process hub = {0};
+	struct err e = ERR_INIT;
+	char config[96], log[96], data[96];
+	FILE *f;
+	if (b->section && strcmp(b->section, "hub-create") != 0)
+		return;
+	snprintf(s.dir, sizeof(s.dir), "/tmp/bench-api-XXXXXX");
+	if (!mkdtemp(s.dir))
+		return;
+	snprintf(config, sizeof(config), "%s/config.yaml", s.dir);
+	snprintf(log, sizeof(log), "%s/log", s.dir);
+	snprintf(data, sizeof(data), "%s/data", s.dir);
+	f = fopen(config, "w");
+	if (!f || fputs("requirePolicy: true\n", f) < 0 || fclose(f) != 0)
+		return;
+	const char *argv[] = {"./musterd", "--config", config,	      "--data-dir",
+			      data,	   "--listen", "127.0.0.1:0", NULL};
+	if (process_start(&hub, argv, 1, log, &e) < 0 || !read_token(&s, data)) {
+		fprintf(stderr, "hub-create: %s (is the working directory the build's?)\n", e.text);
+		b->failed++;
+	} else {
+		s.pid = hub.pid;
+		s.port = process_port(&hub, 0);
+		measure(b, &s, "hub-create", 10000, 10, make_create);
+	}
+	if (process_stop(&hub) < 0)
+		b->failed++;
+	remove_dir(&s);
+}
+
 int main(int argc, char **argv)
 {
 	struct bench b;
@@ -197,5 +244,6 @@ int main(int argc, char **argv)
 	measure(&b, &s, "api-create", 10000, 10, make_create);
 	measure(&b, &s, "api-get", 0, 5, make_get);
 	stop(&s);
+	measure_hub(&b);
 	return bench_finish(&b);
 }
