@@ -41,6 +41,9 @@ static void restore_charges(struct core *c, struct job *j, const struct member *
 	if (ledger_assume(c->ledger, j->number, j->shape, m->view, slots, n, 0, &err) < 0)
 		log_warn(c->log, "placement not in the ledger", "job=%s/%s error=\"%s\"", j->ns,
 			 j->name, err.text);
+	/* Others may stand there that were placed when this one had moved on (ledger_rehome). */
+	for (size_t i = 0; i < n; i++)
+		ledger_crowded(c->ledger, m->view, slots[i].node);
 	if (j->must_queue && quota_enqueue(c, j, true, &err) < 0)
 		log_warn(c->log, "running job outside the quota tree", "job=%s/%s error=\"%s\"",
 			 j->ns, j->name, err.text);

@@ -139,6 +139,9 @@ void pump_leave_ask(struct core *c, struct ask *ask)
 	forget_why(w);
 	vec_done(&w->newcomers);
 	w->parked = NULL;
+	/* Its number may be another one's next: that one is not parked. */
+	if (c->quota.queues)
+		elastic_queue_wake_shape(c->quota.queues, ask_id(ask));
 	if (parked)
 		waiting_unpark(c->waiting, parked);
 	placer_ask_unref(c->placer, parked);

@@ -287,12 +287,19 @@ static void list(struct model *m, enum member_stream s)
 
 void model_join(struct model *m, const struct order *join)
 {
+	static const uint8_t none[STORE_UID_LEN];
+
 	drop_out(m);
-	m->joined = true;
 	m->number = join->member;
 	m->join = join->id;
 	m->joins++;
 	m->at = 0;
+	m->joined = memcmp(join->incarnation, none, STORE_UID_LEN) == 0 ||
+		    memcmp(join->incarnation, m->incarnation, STORE_UID_LEN) == 0;
+	if (!m->joined) {
+		push(m, model_stranger(m));
+		return;
+	}
 	push(m, model_ready(m));
 	for (enum member_stream s = 0; s < STREAM_MAX; s++) {
 		m->sent[s] = join->cursors[s];
@@ -737,6 +744,31 @@ bool model_step(struct model *m, usec now)
 		if (!(*c)->gone)
 			any |= step_copy(m, *c, now);
 	return any;
+}
+
+void model_replace(struct model *m, uint8_t identity)
+{
+	vec_foreach (&m->all_copies, c)
+		if (!(*c)->gone)
+			model_vanish(m, *c);
+	vec_foreach (&m->pods, p)
+		pod_gone(m, *p);
+	model_things_free(m);
+	model_put_thing(m, "/api/v1/namespaces/kube-system", "{}");
+	drop_out(m);
+	m->joined = false;
+	memset(m->incarnation, identity, sizeof(m->incarnation));
+}
+
+struct fact *model_stranger(const struct model *m)
+{
+	struct fact *f = fact_create(FACT_MEMBER, m->number);
+
+	f->join = m->join;
+	f->member_state.condition = MEMBER_CHANGED_IDENTITY;
+	f->member_state.message = arena_strndup(&f->mem, "another one", 11);
+	memcpy(f->member_state.incarnation, m->incarnation, STORE_UID_LEN);
+	return f;
 }
 
 /* ---- looking ---- */

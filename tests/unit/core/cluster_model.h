@@ -125,6 +125,11 @@ void model_put_thing(struct model *m, const char *path, const char *json);
 bool model_drop_thing(struct model *m, const char *path);
 const struct cJSON *model_thing(const struct model *m, const char *path);
 
+/* The cluster is gone with all that ran there, and another one answers at its address: nodes of the
+ * same names, nothing else. Nobody is told. */
+void model_replace(struct model *m, uint8_t identity);
+/* What FACT_MEMBER says when the identity is not the one that the hub knows. */
+struct fact *model_stranger(const struct model *m);
 /* Objects that are left: copies, and other things that were created. */
 size_t model_left(const struct model *m);
 

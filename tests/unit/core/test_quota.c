@@ -106,6 +106,25 @@ static void an_edit_waits_for_the_rows_of_what_was_admitted_before(void **state)
 	world_run(w);
 }
 
+/* ---- parking ---- */
+
+/* Asks have small numbers that are used again. */
+static void a_job_is_not_parked_by_one_that_is_gone(void **state)
+{
+	struct world *w = *state;
+
+	world_teams(w, 16, 12);
+	world_join(w, "c1", 1, 8);
+	assert_int_equal(world_job(w, "team-a", "large", 1, 10, ""), ERR_NONE);
+	world_settle(w);
+	assert_int_equal(world_events(w, "large", "ScheduleBindingFailed", ""), 1);
+	assert_int_equal(world_delete(w, TYPE_JOB, "team-a", "large"), ERR_NONE);
+	world_settle(w);
+	assert_int_equal(world_job(w, "team-a", "small", 1, 1, ""), ERR_NONE);
+	world_settle(w);
+	assert_string_equal(world_step(w, "team-a", "small-job"), "Suspended");
+}
+
 /* ---- giving back ---- */
 
 static void a_deleted_job_gives_back_with_its_unit_when_its_pods_are_gone(void **state)
@@ -135,6 +154,7 @@ int main(void)
 	    STORY(an_edit_keeps_the_charge_of_a_job_that_is_being_deleted),
 	    STORY(nobody_is_admitted_by_a_tree_that_the_same_commit_replaces),
 	    STORY(an_edit_waits_for_the_rows_of_what_was_admitted_before),
+	    STORY(a_job_is_not_parked_by_one_that_is_gone),
 	    STORY(a_deleted_job_gives_back_with_its_unit_when_its_pods_are_gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

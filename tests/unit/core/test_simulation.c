@@ -32,6 +32,7 @@ struct sim {
 	struct sim_job jobs[MAX_JOBS];
 	size_t n_jobs;
 	uint64_t restarts, lost;
+	uint8_t identities;
 	bool shrunk; /* the tree was edited: usage may stand above max */
 };
 
@@ -242,6 +243,81 @@ static void step_restart(struct sim *s)
 	world_restart(&s->w);
 }
 
+/* Memory that is built from the store is the one that there was. */
+static void step_compare(struct sim *s)
+{
+	world_run(&s->w);
+	auto_free char *before = world_memory(&s->w);
+	step_restart(s);
+	world_run(&s->w);
+	auto_free char *after = world_memory(&s->w);
+	struct span a = span_of(before), b = span_of(after);
+	while (a.len || b.len) {
+		struct span was = span_split(&a, '\n'), is = span_split(&b, '\n');
+		if (!span_eq(was, is))
+			fail_msg("a restart changed memory from\n%.*s\nto\n%.*s", SPAN_ARGS(was),
+				 SPAN_ARGS(is));
+	}
+}
+
+/* A member goes: what is not over may have to run again elsewhere. Also what has no copy there yet,
+ * since the hub may be sending one. */
+static void disturb(struct sim *s)
+{
+	for (size_t i = 0; i < s->n_jobs; i++)
+		if (world_record(&s->w, TYPE_JOB, s->jobs[i].ns, s->jobs[i].name))
+			s->jobs[i].disturbed = true;
+}
+
+static bool is_joined(struct sim *s, const struct model *m)
+{
+	return world_exists(&s->w, TYPE_CLUSTER, "", m->name);
+}
+
+static void step_unjoin(struct sim *s)
+{
+	struct model *m = some_member(s);
+
+	if (!is_joined(s, m))
+		return;
+	disturb(s);
+	world_send_delete(&s->w, TYPE_CLUSTER, "", m->name);
+}
+
+static void step_rejoin(struct sim *s)
+{
+	struct model *m = some_member(s);
+	if (!is_joined(s, m))
+		world_rejoin(&s->w, m);
+}
+
+static void declare_dead(struct sim *s, const struct model *m)
+{
+	if (!is_joined(s, m))
+		return;
+	world_send_patch(&s->w, TYPE_CLUSTER, "", m->name,
+			 "{'metadata':{'annotations':{'muster.dev/dead':'true'}}}");
+	for (int i = 0; s->w.waiting && i < 200; i++)
+		world_turn(&s->w);
+}
+
+/* The cluster burns down and is built anew; its operator says so, and unjoins it. */
+static void step_replace(struct sim *s)
+{
+	struct model *m = some_member(s);
+
+	disturb(s);
+	model_replace(m, (uint8_t)(100 + ++s->identities));
+	if (!is_joined(s, m))
+		return;
+	world_push(&s->w, model_stranger(m));
+	if (below(s, 2))
+		world_turn(&s->w);
+	declare_dead(s, m);
+	if (is_joined(s, m))
+		world_send_delete(&s->w, TYPE_CLUSTER, "", m->name);
+}
+
 static void step_no_space(struct sim *s)
 {
 	store_faulty_fail(s->w.truth, STORE_CALL_APPLY, 1, ERR_NO_SPACE, false);
@@ -291,6 +367,14 @@ static void step(struct sim *s)
 		step_no_space(s);
 	else if (dice < 740)
 		step_tree(s);
+	else if (dice < 744)
+		step_compare(s);
+	else if (dice < 746)
+		step_unjoin(s);
+	else if (dice < 748)
+		step_replace(s);
+	else if (dice < 754)
+		step_rejoin(s);
 	else if (dice < 800)
 		s->w.now += below(s, 400) * USEC_PER_MS;
 	else
@@ -319,6 +403,20 @@ static size_t unsettled(struct sim *s)
 
 static void come_to_rest(struct sim *s)
 {
+	world_settle(&s->w);
+	world_advance(&s->w, 40 * USEC_PER_SEC);
+	world_settle(&s->w);
+	for (size_t i = 0; i < s->w.n_members; i++) {
+		const struct model *m = s->w.members[i];
+		/* What the operator said may have met a conflict, or a store without room. */
+		if (is_joined(s, m) && !m->joined) {
+			declare_dead(s, m);
+			(void)world_delete(&s->w, TYPE_CLUSTER, "", m->name);
+		}
+		world_settle(&s->w);
+		if (!is_joined(s, m))
+			world_rejoin(&s->w, m);
+	}
 	for (size_t i = 0; i < s->n_jobs; i++) {
 		struct sim_job *j = &s->jobs[i];
 		world_settle(&s->w);

@@ -328,6 +328,18 @@ enum err_kind world_job(struct world *w, const char *ns, const char *name, int p
 
 /* ---- members ---- */
 
+void world_rejoin(struct world *w, const struct model *m)
+{
+	char text[512];
+
+	(void)snprintf(text, sizeof(text),
+		       "{'apiVersion':'cluster.karmada.io/v1alpha1','kind':'Cluster','metadata':{"
+		       "'name':'%s'},'spec':{'syncMode':'Push','secretRef':{'namespace':"
+		       "'kube-system','name':'%s'}}}",
+		       m->name, m->name);
+	assert_int_equal(world_create(w, TYPE_CLUSTER, text), ERR_NONE);
+}
+
 struct model *world_join(struct world *w, const char *name, int nodes, int cpus)
 {
 	char text[512], node[64];
@@ -344,12 +356,7 @@ struct model *world_join(struct world *w, const char *name, int nodes, int cpus)
 		       "'kube-system'},'data':{'kubeconfig':'a3ViZWNvbmZpZw=='}}",
 		       name);
 	assert_int_equal(world_create(w, TYPE_SECRET, text), ERR_NONE);
-	(void)snprintf(text, sizeof(text),
-		       "{'apiVersion':'cluster.karmada.io/v1alpha1','kind':'Cluster','metadata':{"
-		       "'name':'%s'},'spec':{'syncMode':'Push','secretRef':{'namespace':"
-		       "'kube-system','name':'%s'}}}",
-		       name, name);
-	assert_int_equal(world_create(w, TYPE_CLUSTER, text), ERR_NONE);
+	world_rejoin(w, m);
 	assert_true(m->joined);
 	world_streams(w);
 	return m;

@@ -122,6 +122,8 @@ enum err_kind world_edit_tree(struct world *w, int max_root, int max_a);
 /* A member with `nodes` nodes of `cpus` cpus: its Secret and Cluster are created, it is Ready and
  * listed. */
 struct model *world_join(struct world *w, const char *name, int nodes, int cpus);
+/* Creates its Cluster again, after an unjoin. */
+void world_rejoin(struct world *w, const struct model *m);
 struct model *world_member(const struct world *w, uint32_t number);
 /* Gives the core the stream facts that are waiting, and runs. */
 void world_streams(struct world *w);

@@ -181,18 +181,21 @@ static int by_text(const void *a, const void *b)
 static void add_job(const struct world *w, const struct job *j, struct buf *b)
 {
 	const struct core *c = w->core;
+	/* What a withdrawal learns of the copy is read again. */
+	bool withdrawing = j->dispatch.step == DISPATCH_WITHDRAWING;
 
 	buf_addf(b, "%s/%s priority=%d attempt=%" PRId64 " hold=%d holds=%d must_queue=%d", j->ns,
 		 j->name, j->priority, j->first_attempt, (int)j->hold, j->holds, j->must_queue);
 	buf_addf(b, " member=%u epoch=%" PRIu64 " uid=%s withdrawing=%d", j->dispatch.member,
-		 j->dispatch.epoch, j->dispatch.uid, j->dispatch.step == DISPATCH_WITHDRAWING);
-	buf_addf(b, " pods=%u held=%" PRId64, j->live_pods, ledger_pods(c->ledger, j->number));
+		 j->dispatch.epoch, withdrawing ? "" : j->dispatch.uid, withdrawing);
+	/* Of a job that is over, a record that came back knows the pods that are told of since. */
+	buf_addf(b, " pods=%u held=%" PRId64, j->holds ? j->live_pods : 0,
+		 ledger_pods(c->ledger, j->number));
 	if (j->unit)
 		buf_addf(b, " unit=%s position=%zu",
 			 elastic_tree_path(c->quota.tree, elastic_unit_node(j->unit)).ptr,
 			 elastic_queue_position(c->quota.queues, j->unit));
-	buf_addf(b, " waits=%d reason=%s\n", j->heap_at > 0,
-		 j->top_reason ? j->top_reason : "none");
+	buf_addf(b, " waits=%d\n", j->heap_at > 0);
 }
 
 static void add_clusters(const struct world *w, struct buf *b)
@@ -202,6 +205,9 @@ static void add_clusters(const struct world *w, struct buf *b)
 
 	for (uint32_t i = 0; i < cluster_view_count(f); i++) {
 		uint32_t view = cluster_view_by_name(f, i), cpu, total, usable;
+		const struct member *m = member_by_name(w->core, cluster_view_spec(f, view)->name);
+		if (m && m->deleting)
+			continue; /* how far its unjoin is, is not kept */
 		if (resource_table_index(fleet_resources(w->core->fleet), SPAN("cpu"), &cpu, NULL) <
 		    0)
 			continue;
@@ -209,9 +215,9 @@ static void add_clusters(const struct world *w, struct buf *b)
 		cluster_view_node_counts(f, view, &total, &usable);
 		buf_addf(b,
 			 "cluster %.*s nodes=%u usable=%u cpu=%" PRId64 " requested=%" PRId64
-			 " assumed=%" PRId64 " free=%" PRId64 "\n",
+			 " assumed=%" PRId64 "\n",
 			 SPAN_ARGS(cluster_view_spec(f, view)->name), total, usable, t.allocatable,
-			 t.requested, t.assumed, t.free);
+			 t.requested, t.assumed);
 	}
 }
 
@@ -238,6 +244,7 @@ char *world_job_line(struct world *w, const struct job *j)
 		 dispatch_step_name(j->dispatch.step), j->dispatch.in_flight, j->dispatch.reading,
 		 j->dispatch.retry_at ? j->dispatch.retry_at - w->now : 0, j->finished,
 		 j->deleting);
+	buf_addf(&b, "reason=%s ", j->top_reason ? j->top_reason : "none");
 	add_job(w, j, &b);
 	return buf_steal(&b, NULL);
 }
