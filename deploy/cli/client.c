@@ -309,6 +309,15 @@ static size_t take_lines(char *bytes, size_t size, size_t n, void *arg)
 	return size * n;
 }
 
+static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	struct streaming *s = arg;
+
+	(void)a, (void)b, (void)c, (void)d;
+	s->stopped = s->stopped || !s->line(s->arg, SPAN_NONE);
+	return s->stopped;
+}
+
 int client_stream(struct client *c, const char *path, bool (*line)(void *arg, struct span line),
 		  void *arg, struct err *reterr)
 {
@@ -318,6 +327,9 @@ int client_stream(struct client *c, const char *path, bool (*line)(void *arg, st
 	struct curl_slist *headers = setup(c, "GET", path, NULL);
 	curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take_lines);
 	curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &s);
+	curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(c->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl_easy_setopt(c->curl, CURLOPT_XFERINFODATA, &s);
 	CURLcode r = curl_easy_perform(c->curl);
 	curl_slist_free_all(headers);
 	curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &code);

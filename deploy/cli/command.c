@@ -1,4 +1,5 @@
 #include "command.h"
+#include "live.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -117,13 +118,22 @@ void command_print_tree(const struct cJSON *tree, enum output output)
 
 /* ---- views ---- */
 
+#define REDRAW_AFTER (100 * USEC_PER_MS)
+
+struct row {
+	char *text;	/* owned; without padding */
+	uint64_t round; /* picture that it was last in */
+};
+
 struct watched {
 	const struct command_line *line;
 	struct client *queries;
 	int (*render)(const struct command_line *line, struct client *c, struct buf *out,
 		      struct err *reterr);
-	struct map rows; /* first two words -> last text, owned */
-	bool terminal, first;
+	struct map rows; /* first two words -> struct row, owned */
+	uint64_t round;
+	struct live live;
+	bool terminal, changed;
 	int code;
 	usec last;
 };
@@ -146,30 +156,54 @@ static void collapse(struct span row, struct buf *out)
 			buf_add_char(out, row.ptr[i]);
 }
 
-/* Off a terminal: only what changed, a line each. */
+static void add_row(struct buf *out, const char *event, struct span row)
+{
+	buf_addf(out, "%-11s", event);
+	buf_add_span(out, row);
+	buf_add_char(out, '\n');
+}
+
+static void look_at_row(struct watched *w, struct span text, struct buf *out)
+{
+	auto_buf words = BUF_INIT;
+
+	collapse(text, &words);
+	struct row *row = map_get(&w->rows, row_key(buf_span(&words)));
+	bool fresh = !row;
+	if (fresh) {
+		row = xcalloc(1, sizeof(*row));
+		map_put(&w->rows, row_key(buf_span(&words)), row);
+	}
+	row->round = w->round;
+	if (!fresh && span_is(buf_span(&words), row->text))
+		return;
+	free(row->text);
+	row->text = xstrndup(words.ptr, words.len);
+	add_row(out, fresh ? "ADDED" : "MODIFIED", text);
+}
+
+/* Off a terminal: only what changed, a line each, with what became of it in front. */
 static void print_changes(struct watched *w, struct span text)
 {
 	bool head = !w->line->no_headers;
 	auto_buf out = BUF_INIT;
 
-	while (text.len) {
+	w->round++;
+	for (; text.len; head = false) {
 		struct span row = span_split(&text, '\n');
-		if (head) {
-			if (w->first) {
-				buf_add_span(&out, row);
-				buf_add_char(&out, '\n');
-			}
-			head = false;
+		if (head && w->round == 1)
+			add_row(&out, "EVENT", row);
+		if (!head && row.len)
+			look_at_row(w, row, &out);
+	}
+	map_foreach (&w->rows, e) {
+		struct row *row = e->value;
+		if (row->round == w->round)
 			continue;
-		}
-		auto_buf words = BUF_INIT;
-		collapse(row, &words);
-		char *old = map_get(&w->rows, row_key(buf_span(&words)));
-		if (!row.len || (old && span_is(buf_span(&words), old)))
-			continue;
-		free(map_put(&w->rows, row_key(buf_span(&words)), xstrndup(words.ptr, words.len)));
-		buf_add_span(&out, row);
-		buf_add_char(&out, '\n');
+		add_row(&out, "DELETED", span_of(row->text));
+		(void)map_remove(&w->rows, span_make(e->key, e->key_len));
+		free(row->text);
+		free(row);
 	}
 	command_write(&out);
 }
@@ -184,26 +218,28 @@ static int show(struct watched *w)
 		buf_done(&text);
 		return command_fail(&err);
 	}
-	if (w->line->watch && w->terminal)
-		fputs("\033[H\033[2J", stdout);
-	if (!w->line->watch || w->terminal)
+	if (!w->line->watch || w->line->output >= OUTPUT_JSON)
 		command_write(&text);
+	else if (w->terminal)
+		live_draw(&w->live, buf_span(&text));
 	else
 		print_changes(w, buf_span(&text));
-	w->first = false;
 	buf_done(&text);
+	w->changed = false;
+	w->last = clock_monotonic();
 	return EXIT_OK;
 }
 
+/* A burst of changes is one picture, and its last change is never left out. On a terminal the
+ * waiting times run on while nothing else does. */
 static bool on_line(void *arg, struct span line)
 {
 	struct watched *w = arg;
+	usec since = clock_monotonic() - w->last;
 
-	(void)line;
-	/* A burst of changes is one picture. */
-	if (clock_monotonic() - w->last < 100 * USEC_PER_MS)
+	w->changed = w->changed || line.ptr;
+	if (since < REDRAW_AFTER || !(w->changed || (w->terminal && since >= USEC_PER_SEC)))
 		return true;
-	w->last = clock_monotonic();
 	w->code = show(w);
 	return w->code == EXIT_OK;
 }
@@ -212,11 +248,11 @@ int command_view(const struct command_line *line, const char *watch_path,
 		 int (*render)(const struct command_line *line, struct client *c, struct buf *out,
 			       struct err *reterr))
 {
-	struct watched w = {
-	    .line = line, .render = render, .first = true, .terminal = isatty(STDOUT_FILENO)};
+	struct watched w = {.line = line, .render = render, .terminal = live_is_possible()};
 	struct client *stream = NULL;
 	struct err err = ERR_INIT;
 
+	w.terminal = w.terminal && line->output < OUTPUT_JSON;
 	if (client_open(&line->client, &w.queries, &err) < 0)
 		return command_fail(&err);
 	w.code = show(&w);
@@ -225,8 +261,11 @@ int command_view(const struct command_line *line, const char *watch_path,
 		    client_stream(stream, watch_path, on_line, &w, &err) < 0)
 			w.code = command_fail(&err);
 	}
-	map_foreach (&w.rows, e)
-		free(e->value);
+	map_foreach (&w.rows, e) {
+		struct row *row = e->value;
+		free(row->text);
+		free(row);
+	}
 	map_done(&w.rows);
 	client_close(stream);
 	client_close(w.queries);

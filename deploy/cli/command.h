@@ -39,7 +39,7 @@ struct verb {
 };
 
 extern const struct verb verb_clusters, verb_jobs, verb_why, verb_queue, verb_quota, verb_join,
-    verb_unjoin;
+    verb_unjoin, verb_top;
 int amc_run(const struct command_line *line); /* kubectl amc get ... */
 
 /* Prints "error: ..." and gives the exit code of the error's kind. */

@@ -30,8 +30,8 @@ static int run_version(const struct command_line *line)
 static const struct verb verb_version = {"version", "", "versions of client and hub", run_version};
 
 static const struct verb *const verbs[] = {
-    &verb_clusters, &verb_jobs, &verb_why,    &verb_queue,
-    &verb_quota,    &verb_join, &verb_unjoin, &verb_version,
+    &verb_clusters, &verb_jobs, &verb_why,    &verb_queue,   &verb_quota,
+    &verb_top,	    &verb_join, &verb_unjoin, &verb_version,
 };
 
 static void help(FILE *to)

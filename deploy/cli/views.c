@@ -293,6 +293,25 @@ static int run_queue(const struct command_line *line)
 	return command_view(line, WATCH_BINDINGS, render_queue);
 }
 
+static int render_top(const struct command_line *line, struct client *c, struct buf *out,
+		      struct err *reterr)
+{
+	struct command_line jobs = *line;
+
+	jobs.all_namespaces = jobs.all_namespaces || !line->ns;
+	int r = render_clusters(line, c, out, reterr);
+	buf_add_char(out, '\n');
+	return r < 0 ? r : render_jobs(&jobs, c, out, reterr);
+}
+
+static int run_top(const struct command_line *line)
+{
+	struct command_line live = *line;
+
+	live.watch = true;
+	return command_view(&live, WATCH_BINDINGS, render_top);
+}
+
 static int run_quota(const struct command_line *line)
 {
 	return command_view(line, WATCH_BINDINGS, render_quota);
@@ -300,6 +319,7 @@ static int run_quota(const struct command_line *line)
 
 const struct verb verb_clusters = {"clusters", "", "members, their health and what is free",
 				   run_clusters};
+const struct verb verb_top = {"top", "", "members and jobs, live", run_top};
 const struct verb verb_jobs = {"jobs", "", "jobs: where they run, or why they wait", run_jobs};
 const struct verb verb_queue = {"queue", "", "queues: pending units, head, oldest wait", run_queue};
 const struct verb verb_quota = {"quota", "[NODE]", "the quota tree: min, max, used, borrowed",
