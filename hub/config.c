@@ -42,6 +42,16 @@ static const struct setting settings[] = {
     {"store", "logMaxBytes", SETTING_BYTES, offsetof(struct config, log_max_bytes), false},
     {"store", "logMaxAge", SETTING_DURATION, offsetof(struct config, log_max_age), false},
     {"api", "workers", SETTING_INT, offsetof(struct config, workers), false},
+    {"api", "serviceAccountIssuer", SETTING_TEXT, offsetof(struct config, account_issuer), false},
+    {"oidc", "issuer", SETTING_TEXT, offsetof(struct config, oidc.issuer), false},
+    {"oidc", "clientId", SETTING_TEXT, offsetof(struct config, oidc.client_id), false},
+    {"oidc", "usernameClaim", SETTING_TEXT, offsetof(struct config, oidc.username_claim), false},
+    {"oidc", "usernamePrefix", SETTING_TEXT, offsetof(struct config, oidc.username_prefix), false},
+    {"oidc", "groupsClaim", SETTING_TEXT, offsetof(struct config, oidc.groups_claim), false},
+    {"oidc", "groupsPrefix", SETTING_TEXT, offsetof(struct config, oidc.groups_prefix), false},
+    {"oidc", "jwksFile", SETTING_TEXT, offsetof(struct config, oidc.jwks_file), false},
+    {"oidc", "jwksUrl", SETTING_TEXT, offsetof(struct config, oidc.jwks_url), false},
+    {"oidc", "caFile", SETTING_TEXT, offsetof(struct config, oidc.ca_file), false},
     {"log", "level", SETTING_LEVEL, offsetof(struct config, log_level), true},
 };
 
@@ -66,9 +76,9 @@ static void free_texts(char **texts)
 
 void config_done(struct config *c)
 {
-	free(c->data_dir);
-	free(c->listen);
-	free(c->kubeconfig_out);
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		if (settings[i].type == SETTING_TEXT)
+			free(*(char **)((char *)c + settings[i].offset));
 	free_texts(c->names);
 	*c = (struct config){0};
 }
@@ -232,6 +242,22 @@ static int slurp(const char *path, struct buf *out, struct err *reterr)
 	return 0;
 }
 
+static int check_oidc(const struct oidc_config *o, struct err *reterr)
+{
+	bool any =
+	    o->client_id || o->jwks_file || o->jwks_url || o->username_claim || o->groups_claim;
+
+	if (!o->issuer && any)
+		return err_set_field(reterr, ERR_INVALID, "oidc.issuer", "oidc.issuer: is missing");
+	if (o->issuer && strncmp(o->issuer, "https://", 8) != 0)
+		return err_set_field(reterr, ERR_INVALID, "oidc.issuer",
+				     "oidc.issuer: must be an https URL");
+	if (o->issuer && !o->client_id)
+		return err_set_field(reterr, ERR_INVALID, "oidc.clientId",
+				     "oidc.clientId: is missing");
+	return 0;
+}
+
 int config_read(struct config *c, const char *path, struct err *reterr)
 {
 	struct buf text = BUF_MAX(CONFIG_MAX_BYTES);
@@ -246,7 +272,8 @@ int config_read(struct config *c, const char *path, struct err *reterr)
 	if (!json_is(tree, JSON_OBJECT))
 		return err_set(reterr, ERR_INVALID, "%s: the configuration must be a mapping",
 			       path);
-	return read_section(c, tree, "", reterr);
+	r = read_section(c, tree, "", reterr);
+	return r ? r : check_oidc(&c->oidc, reterr);
 }
 
 static bool same_text(const char *a, const char *b)

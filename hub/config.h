@@ -7,23 +7,26 @@
  * log.level and members.keepFinished from it; a change of anything else is refused aloud.
  * Belongs to the main thread.
  */
+#include "access/oidc.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include <stdint.h>
 
 struct config {
-	char *data_dir;		/* /var/lib/muster */
-	char *listen;		/* 127.0.0.1:6443 */
-	char *kubeconfig_out;	/* NULL: none */
-	char **names;		/* tls.names: more names of this server; NULL-terminated or NULL */
-	bool require_policy;	/* requirePolicy */
-	usec keep_finished;	/* members.keepFinished */
-	usec probe_interval;	/* members.probeInterval */
-	uint64_t map_bytes;	/* store.mapSize; 0: the store's default */
-	uint64_t log_max_bytes; /* store.logMaxBytes; 0: default */
-	usec log_max_age;	/* store.logMaxAge; 0: default */
-	int workers;		/* api.workers; 0: default */
+	char *data_dir;		 /* /var/lib/muster */
+	char *listen;		 /* 127.0.0.1:6443 */
+	char *kubeconfig_out;	 /* NULL: none */
+	char **names;		 /* tls.names: more names of this server; NULL-terminated or NULL */
+	bool require_policy;	 /* requirePolicy */
+	usec keep_finished;	 /* members.keepFinished */
+	usec probe_interval;	 /* members.probeInterval */
+	uint64_t map_bytes;	 /* store.mapSize; 0: the store's default */
+	uint64_t log_max_bytes;	 /* store.logMaxBytes; 0: default */
+	usec log_max_age;	 /* store.logMaxAge; 0: default */
+	int workers;		 /* api.workers; 0: default */
+	char *account_issuer;	 /* api.serviceAccountIssuer; NULL: default */
+	struct oidc_config oidc; /* oidc.*: no issuer, no OpenID Connect */
 	enum log_level log_level;
 };
 

@@ -214,12 +214,14 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 		    &(struct api_options){.log = &h->log, .n_workers = h->config.workers}, &h->api,
 		    reterr);
 	if (r == 0)
-		r = api_add_listener(
-		    h->api,
-		    &(struct api_listener_options){.listen = h->config.listen,
-						   .backend = core_backend(h->core),
-						   .pki = h->pki},
-		    &listener, reterr);
+		r = api_add_listener(h->api,
+				     &(struct api_listener_options){
+					 .listen = h->config.listen,
+					 .backend = core_backend(h->core),
+					 .pki = h->pki,
+					 .issuer = h->config.account_issuer,
+					 .oidc = h->config.oidc.issuer ? &h->config.oidc : NULL},
+				     &listener, reterr);
 	if (r < 0)
 		return r;
 	*ret_url = api_listener_url(listener);

@@ -4,6 +4,8 @@
 #include "api/continue_token.h"
 #include "api/documents.h"
 #include "api/feed.h"
+#include "api/impersonate.h"
+#include "api/jwks_source.h"
 #include "api/pki.h"
 #include "base/num.h"
 #include <pthread.h>
@@ -13,25 +15,20 @@
 #define DEFAULT_WORKERS	    2
 #define DEFAULT_CONNECTIONS 20000
 #define STOP_POLL_MS	    20
+/* As kubeadm's clusters call themselves. */
+#define DEFAULT_ISSUER "https://kubernetes.default.svc.cluster.local"
 
 /* ---- requests ---- */
 
-static void copy_user(struct call *c, const struct auth_user *u)
-{
-	c->user = *u;
-	c->user.name = arena_span(c->mem, u->name);
-	for (size_t i = 0; i < u->n_groups; i++)
-		c->user.groups[i] = arena_span(c->mem, u->groups[i]);
-}
-
 static bool admit(struct call *c)
 {
-	struct auth_user user;
 	struct rbac_request wanted;
 	struct err e = ERR_INIT;
-	int r = auth_authenticate(c->listener->pki, c->request, &user, &e);
+	int r = authenticator_request(c->listener->authenticator, c->request, clock_now(), c->mem,
+				      &c->user, &e);
+	if (!r)
+		r = impersonate(c->listener->authorizer, c->request, c->mem, &c->user, &e);
 	if (!r) {
-		copy_user(c, &user);
 		auth_request(&c->info, c->request, &wanted);
 		r = auth_authorize(c->listener->authorizer, &c->user, &wanted, &e);
 	}
@@ -66,7 +63,7 @@ static const struct kind_subresource *find_subresource(const struct kind *k, str
 	return NULL;
 }
 
-enum door { DOOR_OBJECT, DOOR_PROXY, DOOR_NONE };
+enum door { DOOR_OBJECT, DOOR_PROXY, DOOR_TOKEN, DOOR_NONE };
 
 static enum door door_of(const struct call *c)
 {
@@ -78,6 +75,8 @@ static enum door door_of(const struct call *c)
 									       : DOOR_NONE;
 	if (c->info.rest.len > 1)
 		return DOOR_NONE;
+	if (span_is(sub, "token") && span_is(c->info.resource, "serviceaccounts"))
+		return DOOR_TOKEN;
 	if (span_is(sub, "status") && c->kind->has_status)
 		return DOOR_OBJECT;
 	if (span_is(sub, "finalize") && span_is(c->info.resource, "namespaces") &&
@@ -152,6 +151,9 @@ static void to_resource(struct call *c)
 		break;
 	case DOOR_PROXY:
 		call_proxy(c);
+		break;
+	case DOOR_TOKEN:
+		call_token_request(c);
 		break;
 	default:
 		refuse_resource(c);
@@ -234,6 +236,9 @@ static void on_second(uv_timer_t *t)
 		return;
 	}
 	http_server_sweep(a->http);
+	for (struct api_listener *l = a->listeners; l; l = l->next)
+		if (l->jwks && authenticator_lacks_key(l->authenticator))
+			jwks_source_kick(l->jwks);
 	for (struct call *c = a->streams; c; c = next) {
 		next = c->next_stream;
 		watch_tick(c, now);
@@ -372,12 +377,21 @@ int api_add_listener(struct api *a, const struct api_listener_options *o, struct
 					   .key_pem = pki_serving_key_pem(o->pki),
 					   .client_ca_pem = pki_ca_pem(o->pki),
 					   .user = l};
+	struct authenticator_options who_options = {.pki = o->pki,
+						    .backend = o->backend,
+						    .issuer =
+							o->issuer ? o->issuer : DEFAULT_ISSUER,
+						    .oidc = o->oidc};
+	struct authenticator *who = NULL;
 	char host[128];
 	int r = parse_listen(o->listen, host, &http.port, reterr);
 	http.host = host;
 	if (!r)
+		r = authenticator_create(&who_options, &who, reterr);
+	if (!r)
 		r = http_server_listen(a->http, &http, &l->http, reterr);
 	if (r) {
+		authenticator_destroy(who);
 		free(l);
 		return r;
 	}
@@ -389,6 +403,8 @@ int api_add_listener(struct api *a, const struct api_listener_options *o, struct
 	if (o->backend->mirror)
 		l->mirror = feed_create(o->backend->mirror, &a->mailbox);
 	l->authorizer = authorizer_create(o->backend, l->truth, a->options.log);
+	l->authenticator = who;
+	l->oidc = o->oidc;
 	make_keys(l);
 	make_url(l, host);
 	l->hook = (struct backend_listener){.committed = on_commit, .arg = l};
@@ -409,6 +425,20 @@ int api_listener_port(const struct api_listener *l)
 	return l->port;
 }
 
+static void take_keys(void *arg, struct jwk_set *keys)
+{
+	authenticator_set_keys(arg, keys);
+}
+
+static int start_jwks(struct api_listener *l, struct err *reterr)
+{
+	struct jwks_source_options o = {.oidc = l->oidc,
+					.log = l->api->options.log,
+					.keys = take_keys,
+					.arg = l->authenticator};
+	return l->oidc ? jwks_source_create(&o, &l->jwks, reterr) : 0;
+}
+
 int api_start(struct api *a, struct err *reterr)
 {
 	int n = a->options.n_workers > 0 ? a->options.n_workers : DEFAULT_WORKERS;
@@ -416,8 +446,12 @@ int api_start(struct api *a, struct err *reterr)
 	if (r)
 		return r;
 	uv_timer_start(&a->second, on_second, 1000, 1000);
-	for (struct api_listener *l = a->listeners; l; l = l->next)
+	for (struct api_listener *l = a->listeners; l && !r; l = l->next) {
 		authorizer_start(l->authorizer);
+		r = start_jwks(l, reterr);
+	}
+	if (r)
+		return r;
 	if (uv_thread_create(&a->thread, run, a) < 0)
 		return err_set(reterr, ERR_INTERNAL, "cannot start the API's thread");
 	a->started = true;
@@ -437,7 +471,9 @@ void api_stop(struct api *a, usec grace)
 static void listener_destroy(struct api_listener *l)
 {
 	documents_destroy(l->documents);
+	jwks_source_destroy(l->jwks);
 	authorizer_destroy(l->authorizer);
+	authenticator_destroy(l->authenticator);
 	feed_destroy(l->truth);
 	feed_destroy(l->mirror);
 	free(l);

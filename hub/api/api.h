@@ -25,7 +25,8 @@
 
 struct api;
 struct api_listener;
-struct pki; /* api/pki.h */
+struct pki;	    /* api/pki.h */
+struct oidc_config; /* access/oidc.h */
 
 struct api_options {
 	const struct log *log; /* borrowed; NULL: silent */
@@ -37,6 +38,8 @@ struct api_listener_options {
 	const char *listen;	 /* "127.0.0.1:6443", "[::1]:0", ":6443"; port 0 picks a free one */
 	struct backend *backend; /* borrowed */
 	const struct pki *pki;	 /* borrowed: certificates and the admin token */
+	const char *issuer;	 /* of ServiceAccount tokens; NULL: kubeadm's name for itself */
+	const struct oidc_config *oidc; /* borrowed; NULL: no OpenID Connect issuer */
 };
 
 /* ERR_INTERNAL when the loop cannot be made. */

@@ -1,63 +1,27 @@
 #include "api/auth.h"
 
-#include <openssl/crypto.h>
-#include <strings.h>
-
 static const char *const public_paths[] = {"/version", "/healthz", "/livez", "/readyz"};
-
-static void add_group(struct auth_user *u, struct span g)
-{
-	if (u->n_groups < AUTH_MAX_GROUPS)
-		u->groups[u->n_groups++] = g;
-}
 
 static int unauthorized(struct err *reterr)
 {
 	return err_set(reterr, ERR_UNAUTHORIZED, "Unauthorized");
 }
 
-static int by_certificate(const struct http_peer *p, struct auth_user *ret, struct err *reterr)
+void auth_user_copy(const struct auth_user *u, struct arena *mem, struct auth_user *ret)
 {
-	const char *group = p->organizations;
-	if (!p->verified || !p->common_name || !p->common_name[0])
-		return unauthorized(reterr);
-	ret->name = span_of(p->common_name);
-	for (; group && *group; group += strlen(group) + 1)
-		add_group(ret, span_of(group));
-	add_group(ret, SPAN("system:authenticated"));
-	return 0;
-}
-
-static bool is_token(struct span given, struct span want)
-{
-	return want.len && given.len == want.len &&
-	       CRYPTO_memcmp(given.ptr, want.ptr, want.len) == 0;
-}
-
-int auth_authenticate(const struct pki *pki, const struct http_request *r, struct auth_user *ret,
-		      struct err *reterr)
-{
-	struct span token = r->authorization;
-	*ret = (struct auth_user){0};
-	if (token.len > 7 && strncasecmp(token.ptr, "Bearer ", 7) == 0) {
-		token = span_make(token.ptr + 7, token.len - 7);
-		while (token.len && token.ptr[0] == ' ')
-			token = span_make(token.ptr + 1, token.len - 1);
-		if (!is_token(token, pki_admin_token(pki)))
-			return unauthorized(reterr);
-		ret->name = SPAN("muster-admin");
-		add_group(ret, SPAN(RBAC_MASTERS));
-		add_group(ret, SPAN("system:authenticated"));
-		return 0;
-	}
-	if (token.len)
-		return unauthorized(reterr);
-	if (r->peer->presented)
-		return by_certificate(r->peer, ret, reterr);
-	ret->name = SPAN("system:anonymous");
-	ret->anonymous = true;
-	add_group(ret, SPAN("system:unauthenticated"));
-	return 0;
+	*ret = (struct auth_user){.name = arena_span(mem, u->name),
+				  .uid = arena_span(mem, u->uid),
+				  .n_groups = u->n_groups,
+				  .n_extra = u->n_extra,
+				  .anonymous = u->anonymous};
+	ret->groups = arena_array(mem, struct span, u->n_groups);
+	for (size_t i = 0; i < u->n_groups; i++)
+		ret->groups[i] = arena_span(mem, u->groups[i]);
+	if (u->n_extra)
+		ret->extra = arena_array(mem, struct auth_extra, u->n_extra);
+	for (size_t i = 0; i < u->n_extra; i++)
+		ret->extra[i] = (struct auth_extra){arena_span(mem, u->extra[i].key),
+						    arena_span(mem, u->extra[i].value)};
 }
 
 bool auth_in_group(const struct auth_user *u, const char *group)

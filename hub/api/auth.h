@@ -1,34 +1,37 @@
 #ifndef API_AUTH_H
 #define API_AUTH_H
 /*
- * Who asks, and whether they may.
+ * Whether who asks may: RBAC (api/authorizer.h) over what kube-apiserver would make of the
+ * request. Who asks, api/authenticator.h knows.
  *
- * Authentication: a client certificate of the front's CA (CN is the user, each O a group), or the
- * admin token as a bearer token. A request with neither is system:anonymous, which is let in for
- * the version and health paths alone.
- *
- * Authorization: RBAC (api/authorizer.h) over what kube-apiserver would make of the request. The
- * group system:masters may do everything.
+ * The group system:masters may do everything. system:anonymous is let in for the version and
+ * health paths alone, and only as far as RBAC has it.
  */
 #include "api/authorizer.h"
 #include "api/http.h"
-#include "api/pki.h"
 #include "api/request_info.h"
 #include "base/err.h"
 
-#define AUTH_MAX_GROUPS 32
+#define AUTH_MAX_GROUPS 64
+#define AUTH_MAX_EXTRA	16
+
+struct auth_extra { /* pairs; a key may come again */
+	struct span key, value;
+};
 
 struct auth_user {
-	struct span name;
-	struct span groups[AUTH_MAX_GROUPS];
+	struct span name, uid; /* uid absent when it has none */
+	struct span *groups;
 	size_t n_groups;
+	struct auth_extra *extra;
+	size_t n_extra;
 	bool anonymous;
 };
 
-/* Borrows from the request and its peer. ERR_UNAUTHORIZED for credentials that are not good. */
-int auth_authenticate(const struct pki *pki, const struct http_request *r, struct auth_user *ret,
-		      struct err *reterr) MUST_CHECK;
 bool auth_in_group(const struct auth_user *u, const char *group);
+/* A copy with all strings in mem. */
+void auth_user_copy(const struct auth_user *u, struct arena *mem, struct auth_user *ret);
+
 /* The user as RBAC knows them; borrows. */
 static inline struct rbac_user auth_rbac_user(const struct auth_user *u)
 {

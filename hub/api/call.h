@@ -12,6 +12,7 @@
  */
 #include "api/api.h"
 #include "api/auth.h"
+#include "api/authenticator.h"
 #include "api/http.h"
 #include "api/metrics.h"
 #include "api/negotiate.h"
@@ -24,6 +25,7 @@
 
 struct feed;
 struct documents;
+struct jwks_source;
 
 struct api_listener {
 	struct api_listener *next;
@@ -33,6 +35,9 @@ struct api_listener {
 	struct http_listener *http;
 	struct documents *documents; /* discovery and OpenAPI of its kinds */
 	struct authorizer *authorizer;
+	struct authenticator *authenticator;
+	const struct oidc_config *oidc;	       /* NULL: none */
+	struct jwks_source *jwks;	       /* of it */
 	struct feed *truth, *mirror;	       /* mirror NULL: everything is in truth */
 	uint8_t truth_key[32], mirror_key[32]; /* of continue tokens */
 	struct backend_listener hook;
@@ -143,9 +148,11 @@ void call_update(struct call *c);
 void call_patch(struct call *c);
 void call_delete(struct call *c);
 void call_delete_collection(struct call *c);
-void call_review(struct call *c); /* SelfSubjectAccessReview and such */
-void call_query(struct call *c);  /* /apis/muster.dev/v1alpha1/... */
-void call_proxy(struct call *c);  /* clusters/NAME/proxy, pods/NAME/log */
-void call_health(struct call *c); /* /version, /healthz, /metrics, ... or 404 */
+void call_review(struct call *c);	 /* SelfSubjectAccessReview and such */
+void call_query(struct call *c);	 /* /apis/muster.dev/v1alpha1/... */
+void call_token_request(struct call *c); /* serviceaccounts/NAME/token */
+void call_openid(struct call *c);	 /* /openid/v1/jwks, /.well-known/openid-configuration */
+void call_proxy(struct call *c);	 /* clusters/NAME/proxy, pods/NAME/log */
+void call_health(struct call *c);	 /* /version, /healthz, /metrics, ... or 404 */
 
 #endif

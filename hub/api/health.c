@@ -130,6 +130,10 @@ void call_health(struct call *c)
 		version(c);
 	} else if (span_is(c->info.path, "/metrics")) {
 		metrics(c);
+	} else if (span_is(c->info.path, "/openid/v1/jwks") ||
+		   span_is(c->info.path, "/.well-known/openid-configuration")) {
+		call_openid(c);
+		return;
 	} else {
 		call_ok(c, 404, "text/plain; charset=utf-8");
 		buf_add_str(&c->answer.body, "404 page not found\n");

@@ -64,12 +64,22 @@ struct http_peer {
 	char *organizations; /* each ended by NUL, the list by an empty one */
 };
 
+/* Whom the request is to be made as. */
+#define HTTP_MAX_IMPERSONATED 64
+struct http_impersonation {
+	struct span user, uid; /* absent when not given */
+	struct span *groups;
+	size_t n_groups;
+	bool unreadable; /* there are headers that could not be understood, or too many */
+};
+
 struct http_request {
 	enum http_method method;
 	struct span path; /* decoded, "/./" and "/../" resolved by the library */
 	struct http_param params[HTTP_MAX_PARAMS];
 	size_t n_params;
 	struct span accept, accept_encoding, authorization, content_type, if_none_match, user_agent;
+	const struct http_impersonation *impersonation; /* NULL: no such headers */
 	struct buf body;
 	const struct http_peer *peer; /* never NULL */
 	struct arena mem;	      /* for whoever handles the request; reset afterwards */

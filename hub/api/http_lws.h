@@ -69,6 +69,8 @@ struct http_exchange *http_lws_exchange(struct http_conn *c); /* takes a spare o
 void http_lws_recycle(struct http_server *s, struct http_exchange *x);
 /* Reads method, path, parameters and headers of the request at hand. False: malformed. */
 bool http_lws_read_request(struct http_conn *c, struct http_exchange *x, struct span path);
+/* Fills r->impersonation; uri: as the library gives it. */
+void http_lws_read_impersonation(struct http_conn *c, struct http_request *r, const char *uri);
 /* Fills conn->peer from the TLS session. */
 void http_lws_read_peer(struct http_conn *c);
 void http_lws_peer_done(struct http_peer *p);

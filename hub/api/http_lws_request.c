@@ -64,5 +64,6 @@ bool http_lws_read_request(struct http_conn *c, struct http_exchange *x, struct 
 	r->content_type = copy_header(c, &r->mem, WSI_TOKEN_HTTP_CONTENT_TYPE);
 	r->if_none_match = copy_header(c, &r->mem, WSI_TOKEN_HTTP_IF_NONE_MATCH);
 	r->user_agent = copy_header(c, &r->mem, WSI_TOKEN_HTTP_USER_AGENT);
+	http_lws_read_impersonation(c, r, uri);
 	return read_params(c, r);
 }

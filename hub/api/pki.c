@@ -23,7 +23,8 @@ struct pki {
 	usec now;
 	const char *names[MAX_NAMES + 5];
 	char host[256];
-	struct buf ca_cert, ca_key, serving_cert, serving_key, admin_cert, admin_key, token;
+	struct buf ca_cert, ca_key, serving_cert, serving_key, admin_cert, admin_key, token,
+	    account_key;
 };
 
 static int failed(struct err *reterr, const char *what, const char *path)
@@ -151,6 +152,16 @@ static int open_token(struct pki *p, struct err *reterr)
 	return write_file(p->dir, "admin.token", &p->token, reterr);
 }
 
+static int open_account_key(struct pki *p, struct err *reterr)
+{
+	int r = read_file(p->dir, "sa.key", &p->account_key, reterr);
+	if (r != -ENOENT)
+		return r;
+	buf_clear(&p->account_key);
+	r = x509_make_key(&p->account_key, reterr);
+	return r ? r : write_file(p->dir, "sa.key", &p->account_key, reterr);
+}
+
 static void collect_names(struct pki *p, const char *const *more)
 {
 	size_t n = 0;
@@ -219,6 +230,8 @@ int pki_open(const struct pki_options *o, struct pki **ret, struct err *reterr)
 		r = open_pair(p, &pairs[i], reterr);
 	if (!r)
 		r = open_token(p, reterr);
+	if (!r)
+		r = open_account_key(p, reterr);
 	if (r) {
 		pki_close(p);
 		return r;
@@ -229,7 +242,7 @@ int pki_open(const struct pki_options *o, struct pki **ret, struct err *reterr)
 
 struct pki *pki_close(struct pki *p)
 {
-	struct buf *parts[7];
+	struct buf *parts[8];
 	if (!p)
 		return NULL;
 	parts[0] = &p->ca_cert;
@@ -239,6 +252,7 @@ struct pki *pki_close(struct pki *p)
 	parts[4] = &p->admin_cert;
 	parts[5] = &p->admin_key;
 	parts[6] = &p->token;
+	parts[7] = &p->account_key;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		if (parts[i]->ptr)
 			explicit_bzero(parts[i]->ptr, parts[i]->cap);
@@ -267,6 +281,11 @@ struct span pki_serving_key_pem(const struct pki *p)
 struct span pki_admin_token(const struct pki *p)
 {
 	return buf_span(&p->token);
+}
+
+struct span pki_account_key_pem(const struct pki *p)
+{
+	return buf_span(&p->account_key);
 }
 
 static void add_base64(struct buf *out, const struct buf *bytes)

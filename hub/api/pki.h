@@ -5,7 +5,8 @@
  *
  * The first open makes a CA (EC P-256, 10 years), a serving certificate (localhost, 127.0.0.1,
  * ::1, the host's name and the names given), an admin client certificate (CN=muster-admin,
- * O=system:masters) and a random admin token. Later opens use what is there, so credentials
+ * O=system:masters), a random admin token and the key that signs ServiceAccounts' tokens
+ * (sa.key; a new one makes all of them worthless). Later opens use what is there, so credentials
  * survive restarts; the serving certificate alone is made again when it expires within 30 days
  * or lacks one of the names. A half-written directory is repaired: every file is written under
  * another name and renamed, the CA first.
@@ -34,6 +35,7 @@ struct span pki_ca_pem(const struct pki *p);
 struct span pki_serving_cert_pem(const struct pki *p);
 struct span pki_serving_key_pem(const struct pki *p);
 struct span pki_admin_token(const struct pki *p);
+struct span pki_account_key_pem(const struct pki *p);
 
 /* Writes a kubeconfig (mode 0600) for the admin with everything embedded, replacing `path`
  * atomically. `server` is a URL; `cluster_name` names cluster, user and context. */

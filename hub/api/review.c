@@ -75,15 +75,21 @@ static void check_local(const struct call *c, const struct cJSON *spec, struct f
 	}
 }
 
+static struct span *read_list(struct call *c, const struct cJSON *list, size_t *ret_n)
+{
+	struct span *items =
+	    json_len(list) ? arena_array(c->mem, struct span, json_len(list)) : NULL;
+	*ret_n = 0;
+	json_foreach (list, item)
+		if (json_value_str(item))
+			items[(*ret_n)++] = span_of(json_value_str(item));
+	return items;
+}
+
 static struct rbac_user read_user(struct call *c, const struct cJSON *spec)
 {
-	const struct cJSON *list = json_get(spec, "groups");
-	struct span *groups =
-	    json_len(list) ? arena_array(c->mem, struct span, json_len(list)) : NULL;
-	size_t n = 0;
-	json_foreach (list, g)
-		if (json_value_str(g))
-			groups[n++] = span_of(json_value_str(g));
+	size_t n;
+	struct span *groups = read_list(c, json_get(spec, "groups"), &n);
 	return (struct rbac_user){text_of(spec, "user"), groups, n};
 }
 
@@ -160,14 +166,64 @@ static int review_rules(struct call *c, struct cJSON *reply, struct err *reterr)
 
 /* ---- users ---- */
 
+static void add_extra(struct cJSON *user, const struct auth_extra *e)
+{
+	struct cJSON *extra = json_ensure_object(user, "extra");
+	char key[256];
+	struct cJSON *list;
+	snprintf(key, sizeof(key), "%.*s", SPAN_ARGS(e->key));
+	list = json_get(extra, key);
+	if (!list) {
+		json_set(extra, key, json_array());
+		list = json_get(extra, key);
+	}
+	json_append(list, json_new_span(e->value));
+}
+
 static struct cJSON *user_info(const struct auth_user *u)
 {
 	struct cJSON *user = json_object(), *groups = json_array();
 	json_set(user, "username", json_new_span(u->name));
+	if (u->uid.len)
+		json_set(user, "uid", json_new_span(u->uid));
 	for (size_t i = 0; i < u->n_groups; i++)
 		json_append(groups, json_new_span(u->groups[i]));
 	json_set(user, "groups", groups);
+	for (size_t i = 0; i < u->n_extra; i++)
+		add_extra(user, &u->extra[i]);
 	return user;
+}
+
+static int review_token(struct call *c, struct cJSON *reply, struct field_errors *errors)
+{
+	const struct cJSON *spec = json_get(reply, "spec");
+	struct span token = text_of(spec, "token");
+	struct cJSON *status = json_object(), *list;
+	struct auth_user u;
+	struct span *asked, *good;
+	struct err e = ERR_INIT;
+	size_t n_asked, n_good;
+	if (!token.len) {
+		json_free(status);
+		field_errors_add(errors, FIELD_REQUIRED, "spec.token", NULL,
+				 "token is required for TokenReview in authentication");
+		return 0;
+	}
+	asked = read_list(c, json_get(spec, "audiences"), &n_asked);
+	if (authenticator_review(c->listener->authenticator, token, asked, n_asked, clock_now(),
+				 c->mem, &u, &good, &n_good, &e) < 0) {
+		json_set(status, "user", json_object());
+		json_set_str(status, "error", e.text);
+	} else {
+		list = json_array();
+		for (size_t i = 0; i < n_good; i++)
+			json_append(list, json_new_span(good[i]));
+		json_set_bool(status, "authenticated", true);
+		json_set(status, "user", user_info(&u));
+		json_set(status, "audiences", list);
+	}
+	json_set(reply, "status", status);
+	return 0;
 }
 
 static int review_self(struct call *c, struct cJSON *reply)
@@ -188,6 +244,8 @@ static int review(struct call *c, struct cJSON *reply, struct field_errors *erro
 		return review_rules(c, reply, reterr);
 	case TYPE_SELF_SUBJECT_REVIEW:
 		return review_self(c, reply);
+	case TYPE_TOKEN_REVIEW:
+		return review_token(c, reply, errors);
 	default:
 		return review_access(c, reply, errors);
 	}

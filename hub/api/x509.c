@@ -148,6 +148,19 @@ int x509_make(const struct x509_request *r, struct buf *ret_cert, struct buf *re
 	return n;
 }
 
+int x509_make_key(struct buf *ret_key, struct err *reterr)
+{
+	EVP_PKEY *key = EVP_EC_gen("P-256");
+	BIO *bio = BIO_new(BIO_s_mem());
+	char *bytes;
+	bool ok = key && bio && PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1;
+	if (ok)
+		buf_add(ret_key, bytes, (size_t)BIO_get_mem_data(bio, &bytes));
+	BIO_free(bio);
+	EVP_PKEY_free(key);
+	return ok && buf_ok(ret_key) ? 0 : failed(reterr, "make a key");
+}
+
 static bool covers(X509 *cert, const char *const *names)
 {
 	for (; names && *names; names++) {

@@ -25,6 +25,8 @@ struct x509_request {
 /* Appends a new key and the certificate for it. ERR_INTERNAL with OpenSSL's words. */
 int x509_make(const struct x509_request *r, struct buf *ret_cert, struct buf *ret_key,
 	      struct err *reterr) MUST_CHECK;
+/* Appends a new private key alone (EC P-256, PEM). */
+int x509_make_key(struct buf *ret_key, struct err *reterr) MUST_CHECK;
 /* Whether a PEM certificate is valid until `until` at least, covers all names, matches the key,
  * and was signed by ca (absent: not checked). */
 bool x509_is_fit(struct span cert, struct span key, struct span ca, const char *const *names,

@@ -1,0 +1,198 @@
+#include "api/account_token.h"
+
+#include "base/json.h"
+#include "kinds/types.h"
+#include "kube/meta.h"
+#include "kube/object.h"
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+
+#define CLOCK_LEEWAY (10 * USEC_PER_SEC)
+
+struct account_issuer {
+	char *name;
+	struct jwk_set *keys;
+};
+
+int account_issuer_create(struct span key_pem, const char *issuer, struct account_issuer **ret,
+			  struct err *reterr)
+{
+	BIO *bio = BIO_new_mem_buf(key_pem.ptr, (int)key_pem.len);
+	EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL) : NULL;
+	struct jwk_set *keys = NULL;
+	int r = key ? jwk_set_of(key, &keys, reterr)
+		    : err_set(reterr, ERR_INTERNAL, "the key that signs tokens cannot be read");
+	BIO_free(bio);
+	EVP_PKEY_free(key);
+	if (r)
+		return r;
+	*ret = xcalloc(1, sizeof(**ret));
+	(*ret)->name = xstrdup(issuer);
+	(*ret)->keys = keys;
+	return 0;
+}
+
+struct account_issuer *account_issuer_destroy(struct account_issuer *i)
+{
+	if (!i)
+		return NULL;
+	jwk_set_unref(i->keys);
+	free(i->name);
+	free(i);
+	return NULL;
+}
+
+const char *account_issuer_name(const struct account_issuer *i)
+{
+	return i->name;
+}
+
+const struct jwk_set *account_issuer_keys(const struct account_issuer *i)
+{
+	return i->keys;
+}
+
+/* ---- making ---- */
+
+static struct cJSON *reference(struct span name, struct span uid)
+{
+	struct cJSON *ref = json_object();
+	json_set(ref, "name", json_new_span(name));
+	json_set(ref, "uid", json_new_span(uid));
+	return ref;
+}
+
+static struct cJSON *private_claims(const struct account_token *t)
+{
+	struct cJSON *claims = json_object();
+	json_set(claims, "namespace", json_new_span(t->ns));
+	json_set(claims, "serviceaccount", reference(t->name, t->uid));
+	if (t->bound_kind.len)
+		json_set(claims,
+			 span_is(t->bound_kind, "Pod")	    ? "pod"
+			 : span_is(t->bound_kind, "Secret") ? "secret"
+							    : "node",
+			 reference(t->bound_name, t->bound_uid));
+	return claims;
+}
+
+static void fill_random(void *arg, void *out, size_t n)
+{
+	(void)arg;
+	if (RAND_bytes(out, (int)n) != 1)
+		abort(); /* no randomness: no token may be given */
+}
+
+int account_token_make(const struct account_issuer *i, struct account_wish *wish, usec now,
+		       struct buf *out, struct err *reterr)
+{
+	static const struct meta_random random_source = {fill_random, NULL};
+	const struct account_token *t = &wish->account;
+	auto_json *claims = json_object();
+	struct cJSON *aud = json_array();
+	auto_buf sub = BUF_INIT;
+	char id[META_UID_TEXT];
+	int64_t s = now / USEC_PER_SEC;
+	for (size_t n = 0; n < wish->n_audiences; n++)
+		json_append(aud, json_new_str(wish->audiences[n]));
+	buf_addf(&sub, "system:serviceaccount:%.*s:%.*s", SPAN_ARGS(t->ns), SPAN_ARGS(t->name));
+	json_set(claims, "aud", aud);
+	json_set_int(claims, "exp", s + wish->seconds);
+	json_set_int(claims, "iat", s);
+	json_set_str(claims, "iss", i->name);
+	json_set_str(claims, "jti", meta_new_uid(&random_source, id));
+	json_set(claims, "kubernetes.io", private_claims(t));
+	json_set_int(claims, "nbf", s);
+	json_set(claims, "sub", json_new_span(buf_span(&sub)));
+	wish->account.expires = (s + wish->seconds) * USEC_PER_SEC;
+	return jwt_sign(claims, i->keys, out, reterr);
+}
+
+/* ---- checking ---- */
+
+bool account_token_is_ours(const struct account_issuer *i, const struct jwt *t)
+{
+	const char *iss = json_str(t->claims, "iss");
+	return iss && strcmp(iss, i->name) == 0;
+}
+
+static struct span text_at(const struct cJSON *object, const char *key, struct arena *mem)
+{
+	const char *s = json_str(object, key);
+	return s ? arena_span(mem, span_of(s)) : SPAN_NONE;
+}
+
+static void read_bound(const struct cJSON *claims, struct arena *mem, struct account_token *ret)
+{
+	static const char *const kinds[][2] = {
+	    {"pod", "Pod"}, {"secret", "Secret"}, {"node", "Node"}};
+	for (size_t n = 0; n < ARRAY_LEN(kinds); n++) {
+		const struct cJSON *ref = json_get(claims, kinds[n][0]);
+		if (!ref)
+			continue;
+		ret->bound_kind = span_of(kinds[n][1]);
+		ret->bound_name = text_at(ref, "name", mem);
+		ret->bound_uid = text_at(ref, "uid", mem);
+		return;
+	}
+}
+
+static bool names_its_subject(const struct jwt *t, const struct account_token *a)
+{
+	const char *sub = json_str(t->claims, "sub");
+	auto_buf want = BUF_INIT;
+	buf_addf(&want, "system:serviceaccount:%.*s:%.*s", SPAN_ARGS(a->ns), SPAN_ARGS(a->name));
+	return sub && strcmp(sub, want.ptr) == 0;
+}
+
+int account_token_verify(const struct account_issuer *i, const struct jwt *t, usec now,
+			 struct arena *mem, struct account_token *ret, struct err *reterr)
+{
+	const struct cJSON *own = json_get(t->claims, "kubernetes.io");
+	const struct cJSON *account = json_get(own, "serviceaccount");
+	struct account_token a = {0};
+	if (jwt_verify(t, i->keys, reterr) < 0)
+		return err_errno(ERR_UNAUTHORIZED);
+	if (jwt_check_claims(t, i->name, now, CLOCK_LEEWAY, reterr) < 0)
+		return err_errno(ERR_UNAUTHORIZED);
+	a.ns = text_at(own, "namespace", mem);
+	a.name = text_at(account, "name", mem);
+	a.uid = text_at(account, "uid", mem);
+	a.id = text_at(t->claims, "jti", mem);
+	a.expires = jwt_expires(t);
+	read_bound(own, mem, &a);
+	if (!a.ns.len || !a.name.len || !a.uid.len || !names_its_subject(t, &a))
+		return err_set(reterr, ERR_UNAUTHORIZED, "the token names no service account");
+	*ret = a;
+	return 0;
+}
+
+static bool is_there(const struct backend *b, uint16_t type, struct span ns, struct span name,
+		     struct span uid)
+{
+	const struct kind *k = kind_by_type(b->kinds, type);
+	struct store_key key = {type, ns, name};
+	auto_reader *reader = NULL;
+	char text[OBJECT_UID_TEXT];
+	struct store_object o;
+	if (!k || name.len > STORE_MAX_NAME || ns.len > STORE_MAX_NAMESPACE ||
+	    store_read_begin(backend_store(b, k), &reader, NULL) < 0 ||
+	    store_get(reader, &key, &o) < 0)
+		return false;
+	return !(o.flags & OBJECT_DELETING) && span_is(uid, object_uid_format(o.uid, text));
+}
+
+int account_token_check_live(const struct account_token *t, const struct backend *b,
+			     struct err *reterr)
+{
+	uint16_t type = span_is(t->bound_kind, "Pod")	   ? TYPE_POD
+			: span_is(t->bound_kind, "Secret") ? TYPE_SECRET
+							   : TYPE_NODE;
+	if (!is_there(b, TYPE_SERVICE_ACCOUNT, t->ns, t->name, t->uid))
+		return err_set(reterr, ERR_UNAUTHORIZED, "the service account has been deleted");
+	if (t->bound_kind.len &&
+	    !is_there(b, type, type == TYPE_NODE ? SPAN("") : t->ns, t->bound_name, t->bound_uid))
+		return err_set(reterr, ERR_UNAUTHORIZED,
+			       "the object that the token is bound to has been deleted");
+	return 0;
+}

@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""Who may do what, with the real kubectl: roles, refusals, reviews, tokens, impersonation."""
+
+import base64
+import http.server
+import json
+import shutil
+import ssl
+import subprocess
+import threading
+import time
+
+from muster_test import Failure, Fleet, check, main
+from muster_test import objects as make
+from muster_test.client import Kubeconfig, until
+from muster_test.kubectl import Kubectl
+from muster_test.programs import write_kubeconfig
+from muster_test.story import Skip
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+def job(name, namespace):
+    return json.dumps(make.pytorch_job(name, workers=0, duration="1s", cpu="1", gpus=0,
+                                       namespace=namespace))
+
+
+def refused(kubectl, what, *args, stdin=None):
+    """The words on standard error of a kubectl that must fail."""
+    done = kubectl.run(*args, stdin=stdin)
+    check(done.returncode == 1, f"{what}: {done.stderr.strip()}", done)
+    return done.stderr
+
+
+def with_token(fleet, token, version="PATH"):
+    """A kubectl that has nothing but this token."""
+    c = Kubeconfig(fleet.hub.kubeconfig)
+    path = write_kubeconfig(fleet.path(f"kubeconfig-{abs(hash(token))}"), fleet.hub.url, c.ca,
+                            {"token": token})
+    found = [k for k in fleet.kubectls() if k.version == version]
+    return Kubectl(version, found[0].path, path, fleet.path("home"))
+
+
+def newest(fleet):
+    return [k for k in fleet.kubectls() if k.version == "PATH"][0]
+
+
+def story_a_submitter(fleet):
+    """A submitter sends jobs in their namespace, and is told in Kubernetes' words where not"""
+    fleet.start_hub()
+    admin = newest(fleet)
+    for ns in ("team", "other"):
+        admin("create", "namespace", ns)
+    admin("create", "serviceaccount", "sam", "-n", "team")
+    admin("create", "rolebinding", "sam", "--clusterrole=muster:submitter",
+          "--serviceaccount=team:sam", "-n", "team")
+    token = admin("create", "token", "sam", "-n", "team", "--duration=1h").strip()
+    check(token.count(".") == 2, "create token gives a JSON Web Token")
+    sam = with_token(fleet, token)
+    who = "system:serviceaccount:team:sam"
+
+    shown = sam("auth", "whoami", "-o", "json")
+    user = json.loads(shown)["status"]["userInfo"]
+    check(user["username"] == who and "system:serviceaccounts:team" in user["groups"] and
+          "system:authenticated" in user["groups"] and user["uid"], "auth whoami knows them", user)
+
+    sam("create", "-f", "-", stdin=job("train", "team"))
+    check("train" in sam("get", "pytorchjobs", "-n", "team", "-o", "name"),
+          "a job can be created and seen in the namespace")
+    words = refused(sam, "not in another", "create", "-f", "-", stdin=job("train", "other"))
+    check(f'pytorchjobs.kubeflow.org is forbidden: User "{who}" cannot create resource '
+          f'"pytorchjobs" in API group "kubeflow.org" in the namespace "other"' in words,
+          "in Kubernetes' words", words)
+    words = refused(sam, "not everywhere", "get", "pytorchjobs", "-A")
+    check(f'User "{who}" cannot list resource "pytorchjobs" in API group "kubeflow.org" at the '
+          f'cluster scope' in words, "in Kubernetes' words", words)
+    words = refused(sam, "not the quota", "get", "elasticquotatrees", "-n", "kube-system")
+    check("is forbidden" in words, "in Kubernetes' words", words)
+    words = refused(sam, "not a status", "patch", "pytorchjob", "train", "-n", "team",
+                    "--subresource=status", "--type=merge", "-p", "{}")
+    check('cannot patch resource "pytorchjobs/status"' in words, "in Kubernetes' words", words)
+    words = refused(sam, "nor give it to others", "create", "rolebinding", "x",
+                    "--clusterrole=muster:submitter", "--user=eve", "-n", "team")
+    check('cannot create resource "rolebindings"' in words, "in Kubernetes' words", words)
+
+    check(sam("auth", "can-i", "create", "pytorchjobs.kubeflow.org", "-n", "team").strip() ==
+          "yes", "can-i says yes")
+    done = sam.run("auth", "can-i", "create", "pytorchjobs.kubeflow.org", "-n", "other")
+    check(done.stdout.strip() == "no" and done.returncode == 1, "can-i says no", done)
+    shown = sam("auth", "can-i", "--list", "-n", "team")
+    rows = {line.split()[0]: line for line in shown.splitlines()[1:] if line.split()}
+    check("create" in rows["pytorchjobs.kubeflow.org"], "can-i --list names what they may", shown)
+    check("elasticquotatrees" not in shown, "and nothing else", shown)
+
+    admin("delete", "rolebinding", "sam", "-n", "team")
+    words = refused(sam, "without the binding nothing is left", "get", "pytorchjobs", "-n", "team")
+    admin("delete", "serviceaccount", "sam", "-n", "team")
+    words = refused(sam, "without the account the token is worth nothing", "get", "pytorchjobs",
+                    "-n", "team")
+    check("Unauthorized" in words or "must be logged in" in words, "401", words)
+
+
+def story_every_kubectl_asks(fleet):
+    """auth can-i, roles and bindings work with every kubectl, and as somebody else"""
+    fleet.start_hub()
+    for kubectl in fleet.kubectls():
+        v = kubectl.version
+        ns = "n-" + v.lower().replace(".", "-")
+        kubectl("create", "namespace", ns)
+        kubectl("create", "role", "pods", "--verb=get,list", "--resource=pods", "-n", ns)
+        kubectl("create", "rolebinding", "alice", "--role=pods", "--user=alice", "-n", ns)
+        kubectl("create", "clusterrole", ns, "--verb=get", "--non-resource-url=/metrics")
+        kubectl("create", "clusterrolebinding", ns, "--clusterrole=" + ns, "--group=g-" + ns)
+        shown = kubectl("get", "rolebindings", "-n", ns, "-o", "wide")
+        check("Role/pods" in shown and "alice" in shown, f"{v}: get rolebindings -o wide", shown)
+
+        def may(*args):
+            done = kubectl.run("auth", "can-i", *args)
+            return done.stdout.strip().split("\n")[-1]
+        check(may("list", "pods", "-n", ns, "--as=alice") == "yes", f"{v}: alice may list pods")
+        check(may("get", "pods/x", "-n", ns, "--as=alice") == "yes", f"{v}: and get one")
+        check(may("delete", "pods", "-n", ns, "--as=alice") == "no", f"{v}: not delete them")
+        check(may("list", "pods", "-n", "default", "--as=alice") == "no", f"{v}: nor elsewhere")
+        check(may("get", "/metrics", "--as=bob", "--as-group=g-" + ns) == "yes",
+              f"{v}: a group reaches its path")
+        check(may("get", "/metrics", "--as=bob", "--as-group=x", "--as-group=y") == "no",
+              f"{v}: other groups do not")
+        check(may("*", "*") == "yes", f"{v}: the admin may do everything")
+        shown = kubectl("auth", "can-i", "--list", "-n", ns, "--as=alice")
+        check("pods" in shown and "[get list]" in shown, f"{v}: can-i --list", shown)
+        done = kubectl.run("get", "pods", "-n", ns, "--as=alice", "--as-group=dev")
+        check(done.returncode == 0, f"{v}: get --as", done)
+
+
+def story_nobody_grants_more_than_they_have(fleet):
+    """A namespace's admin gives away what they have, not more; a role once bound stays"""
+    fleet.start_hub()
+    admin = newest(fleet)
+    admin("create", "namespace", "team")
+    admin("create", "rolebinding", "bob", "--clusterrole=admin", "--user=bob", "-n", "team")
+    until("admin has its aggregated rules", lambda: admin.run(
+        "auth", "can-i", "create", "rolebindings", "-n", "team", "--as=bob").returncode == 0)
+    bob = ["--as=bob", "-n", "team"]
+    admin("create", "rolebinding", "ok", "--clusterrole=view", "--user=carol", *bob)
+    words = refused(admin, "not cluster-admin", "create", "rolebinding", "evil",
+                    "--clusterrole=cluster-admin", "--user=bob", *bob)
+    check('user "bob" (groups=["system:authenticated"]) is attempting to grant RBAC permissions '
+          'not currently held:\n{APIGroups:["*"], Resources:["*"], Verbs:["*"]}' in words,
+          "in Kubernetes' words", words)
+    words = refused(admin, "nor a role of their own with more", "create", "role", "r",
+                    "--verb=get,delete", "--resource=nodes", *bob)
+    check('{APIGroups:[""], Resources:["nodes"], Verbs:["delete"]}' in words,
+          "in Kubernetes' words", words)
+    words = refused(admin, "nor one that does not exist", "create", "rolebinding", "x",
+                    "--role=nothing", "--user=bob", *bob)
+    check(f'roles.{RBAC} "nothing" not found' in words, "it is not found", words)
+    # bind and escalate lift it
+    admin("create", "clusterrole", "binder", "--verb=bind", f"--resource=clusterroles.{RBAC}",
+          "--resource-name=cluster-admin")
+    admin("create", "rolebinding", "binder", "--clusterrole=binder", "--user=bob", "-n", "team")
+    admin("create", "rolebinding", "allowed", "--clusterrole=cluster-admin", "--user=dan", *bob)
+    words = refused(admin, "a binding stays with its role", "patch", "rolebinding", "ok", "-n",
+                    "team", "--type=merge", "-p", '{"roleRef":{"name":"edit"}}')
+    check("cannot change roleRef" in words, "in Kubernetes' words", words)
+    words = refused(admin, "impersonation takes a right", "get", "pods", "-n", "team", "--as=carol",
+                    "--token=" + admin("create", "token", "default", "-n", "team").strip(),
+                    "--client-certificate=", "--client-key=")
+    check('cannot impersonate resource "users" in API group "" at the cluster scope' in words,
+          "in Kubernetes' words", words)
+
+
+def story_aggregation(fleet):
+    """A ClusterRole that selects others by labels follows them"""
+    fleet.start_hub()
+    admin = newest(fleet)
+    admin("create", "-f", "-", stdin={
+        "apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "sum"},
+        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]},
+        "rules": []})
+    admin("create", "clusterrolebinding", "sum", "--clusterrole=sum", "--user=alice")
+    admin("create", "-f", "-", stdin={
+        "apiVersion": f"{RBAC}/v1", "kind": "ClusterRole",
+        "metadata": {"name": "part", "labels": {"part": "yes"}},
+        "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}]})
+
+    def may():
+        return admin.run("auth", "can-i", "get", "nodes", "--as=alice").stdout.strip() == "yes"
+    until("the new part is in it", may)
+    admin("label", "clusterrole", "part", "part-")
+    until("the part is out of it again", lambda: not may())
+    shown = json.loads(admin("get", "clusterrole", "edit", "-o", "json"))
+    check(any("pytorchjobs" in r.get("resources", []) for r in shown["rules"]),
+          "edit has Muster's jobs", len(shown["rules"]))
+
+
+def story_bootstrap_token(fleet):
+    """An agent introduces itself with a bootstrap token"""
+    fleet.start_hub()
+    admin = newest(fleet)
+    data = {"token-id": "abcdef", "token-secret": "0123456789abcdef",
+            "usage-bootstrap-authentication": "true",
+            "auth-extra-groups": "system:bootstrappers:muster:agents"}
+    admin("create", "-f", "-", stdin={
+        "apiVersion": "v1", "kind": "Secret", "type": "bootstrap.kubernetes.io/token",
+        "metadata": {"name": "bootstrap-token-abcdef", "namespace": "kube-system"},
+        "data": {k: base64.b64encode(v.encode()).decode() for k, v in data.items()}})
+    agent = with_token(fleet, "abcdef.0123456789abcdef")
+    user = json.loads(agent("auth", "whoami", "-o", "json"))["status"]["userInfo"]
+    check(user["username"] == "system:bootstrap:abcdef" and
+          "system:bootstrappers:muster:agents" in user["groups"], "it is known", user)
+    refused(agent, "but may do nothing that is not granted", "get", "secrets", "-n", "kube-system")
+    admin("delete", "secret", "bootstrap-token-abcdef", "-n", "kube-system")
+    refused(agent, "the token ends with its Secret", "auth", "whoami")
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+class Issuer:
+    """An OpenID Connect issuer: discovery, keys, and tokens signed by the openssl program."""
+
+    def __init__(self, fleet):
+        if not shutil.which("openssl"):
+            raise Skip("the openssl program is not installed")
+        self.fleet, self.cert = fleet, fleet.path("issuer.crt")
+        run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+            "/CN=issuer", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
+            fleet.path("issuer.key"), "-out", self.cert)
+        self.keys, self.asked = {}, 0
+        self.new_key("one")
+        issuer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                issuer.asked += 1
+                body = json.dumps(issuer.answer(self.path)).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args):
+                pass
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.cert, fleet.path("issuer.key"))
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.url = f"https://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def answer(self, path):
+        if path.endswith("/openid-configuration"):
+            return {"issuer": self.url, "jwks_uri": self.url + "/keys"}
+        return {"keys": [{"kty": "RSA", "kid": kid, "use": "sig", "alg": "RS256", "e": "AQAB",
+                          "n": base64url(n)} for kid, n in self.keys.items()]}
+
+    def new_key(self, kid):
+        path = self.fleet.path(f"id-{kid}.key")
+        run("openssl", "genrsa", "-out", path, "2048")
+        modulus = run("openssl", "rsa", "-in", path, "-noout", "-modulus").decode().strip()
+        self.keys[kid] = bytes.fromhex(modulus.split("=")[1])
+
+    def token(self, kid, **claims):
+        claims = {"iss": self.url, "aud": "muster", "exp": int(time.time()) + 600,
+                  "email": "jo@example.com", "groups": ["ml"], **claims}
+        text = ".".join(base64url(json.dumps(part).encode()) for part in (
+            {"alg": "RS256", "kid": kid}, claims))
+        signature = run("openssl", "dgst", "-sha256", "-sign", self.fleet.path(f"id-{kid}.key"),
+                        stdin=text.encode())
+        return text + "." + base64url(signature)
+
+
+def run(*command, stdin=None):
+    return subprocess.run(command, input=stdin, capture_output=True, check=True).stdout
+
+
+def story_openid_connect(fleet):
+    """Users of an OpenID Connect issuer come with their names and groups; its keys may change"""
+    issuer = Issuer(fleet)
+    fleet.start_hub(config={"oidc": {
+        "issuer": issuer.url, "clientId": "muster", "usernameClaim": "email",
+        "groupsClaim": "groups", "groupsPrefix": "oidc:", "caFile": issuer.cert}})
+    admin = newest(fleet)
+    admin("create", "clusterrolebinding", "ml", "--clusterrole=muster:viewer", "--group=oidc:ml")
+    jo = with_token(fleet, issuer.token("one"))
+    until("the issuer's keys are there", lambda: jo.run("auth", "whoami").returncode == 0)
+    user = json.loads(jo("auth", "whoami", "-o", "json"))["status"]["userInfo"]
+    check(user["username"] == "jo@example.com" and
+          user["groups"] == ["oidc:ml", "system:authenticated"], "name and groups", user)
+    jo("get", "pytorchjobs", "-A")
+    refused(jo, "no more than the group may", "create", "-f", "-", stdin=job("x", "default"))
+    for what, claims in (("another audience", {"aud": "other"}),
+                         ("a token that has ended", {"exp": int(time.time()) - 60}),
+                         ("an email that is not verified", {"email_verified": False})):
+        words = refused(with_token(fleet, issuer.token("one", **claims)), what, "auth", "whoami")
+        check("Unauthorized" in words or "logged in" in words, "401", words)
+    issuer.new_key("two")
+    jo = with_token(fleet, issuer.token("two"))
+    until("the new key is found", lambda: jo.run("auth", "whoami").returncode == 0)
+    issuer.server.shutdown()
+    issuer.server.server_close()
+
+
+def story_restart(fleet):
+    """Built-in roles come back at a start, tokens stay good, what was added stays"""
+    fleet.start_hub()
+    admin = newest(fleet)
+    token = admin("create", "token", "default", "-n", "default").strip()
+    admin("delete", "clusterrole", "muster:viewer")
+    admin("create", "clusterrolebinding", "v", "--clusterrole=view",
+          "--serviceaccount=default:default")
+    sa = with_token(fleet, token)
+    sa("get", "pods", "-A")
+    fleet.hub.stop()
+    fleet.restart_hub()
+    check("muster:viewer" in admin("get", "clusterroles", "-o", "name"), "the role is back")
+    sa("get", "pods", "-A")
+    check(True, "the token and the binding are good")
+    try:
+        fleet.client.call("GET", "/openid/v1/jwks")
+    except Failure as why:
+        raise Failure("the keys are published") from why
+
+
+if __name__ == "__main__":
+    main(globals(), Fleet)
