@@ -5,6 +5,10 @@
  * away, and only then the hub's finalizer comes off the object. A member that its operator
  * declared dead (annotation muster.dev/dead: "true") is believed to have nothing left: its jobs are
  * placed elsewhere at once (DESIGN section 7).
+ *
+ * The annotation is the only declaration. Users cannot take the hub's finalizer off (intake.c puts
+ * it back into what they write): an object forced away would say that nothing is left on a member,
+ * which nobody has looked at, and its jobs could run twice.
  */
 #include "core/state.h"
 

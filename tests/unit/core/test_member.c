@@ -131,6 +131,53 @@ static void pods_of_finished_jobs_go_with_their_copies_also_after_a_restart(void
 	assert_int_equal(world_count(w, TYPE_POD, "default"), 0);
 }
 
+/* ---- the end of a member ---- */
+
+/* Nobody but the hub takes its finalizer off: that would say that nothing is left there. */
+static void an_unjoin_cannot_be_forced_by_patching_the_finalizer(void **state)
+{
+	struct world *w = *state;
+	struct model *m = one_runs(w);
+
+	world_unjoin(w, "c1");
+	assert_int_equal(world_patch(w, TYPE_CLUSTER, "", "c1", "{'metadata':{'finalizers':null}}"),
+			 ERR_NONE);
+	assert_true(world_exists(w, TYPE_CLUSTER, "", "c1"));
+	assert_non_null(model_copy(m, "default", "one"));
+	assert_string_equal(world_step(w, "default", "one-job"), "Withdrawing");
+}
+
+static void a_member_declared_dead_gives_its_jobs_to_others(void **state)
+{
+	struct world *w = *state;
+	struct model *m = one_runs(w);
+
+	model_replace(m, 77);
+	world_push(w, model_stranger(m));
+	world_run(w);
+	assert_string_equal(world_field(w, TYPE_CLUSTER, "", "c1", "status.conditions.0.reason"),
+			    "ClusterIdentityChanged");
+	/* Until somebody says so, it may run there still. */
+	struct model *other = world_join(w, "c2", 2, 8);
+	world_settle(w);
+	assert_null(model_copy(other, "default", "one"));
+	assert_int_equal(world_patch(w, TYPE_CLUSTER, "", "c1",
+				     "{'metadata':{'annotations':{'muster.dev/dead':'true'}}}"),
+			 ERR_NONE);
+	world_settle(w);
+	assert_non_null(model_copy(other, "default", "one"));
+	/* Unjoined and joined again it is a member like any other. */
+	uint32_t before = m->number;
+	world_unjoin(w, "c1");
+	world_settle(w);
+	assert_false(world_exists(w, TYPE_CLUSTER, "", "c1"));
+	world_rejoin(w, m);
+	world_settle(w);
+	assert_int_not_equal(m->number, before);
+	assert_string_equal(world_field(w, TYPE_CLUSTER, "", "c1", "status.conditions.0.status"),
+			    "True");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +185,8 @@ int main(void)
 	    STORY(room_that_a_pod_left_by_being_bound_elsewhere_is_not_free),
 	    STORY(an_unjoin_leaves_nothing_behind),
 	    STORY(pods_of_finished_jobs_go_with_their_copies_also_after_a_restart),
+	    STORY(an_unjoin_cannot_be_forced_by_patching_the_finalizer),
+	    STORY(a_member_declared_dead_gives_its_jobs_to_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,180 @@
+/*
+ * Named steps of a job's life (DESIGN section 4): what holds it, what lets it go, what users'
+ * edits mean, and what is told.
+ */
+#include "world.h"
+
+#include "kube/object.h"
+
+#define STORY(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+static const char *reason(struct world *w, const char *ns, const char *binding)
+{
+	return world_field(w, TYPE_RESOURCE_BINDING, ns, binding, "status.conditions.0.reason");
+}
+
+static void a_job_whose_namespace_owns_no_leaf_says_so_once(void **state)
+{
+	struct world *w = *state;
+
+	world_teams(w, 16, 12);
+	world_policy(w, "default", ",'suspension':{'scheduling':true}");
+	world_join(w, "c1", 1, 8);
+	assert_int_equal(world_job(w, "default", "one", 1, 1, ""), ERR_NONE);
+	world_settle(w);
+	assert_string_equal(world_step(w, "default", "one-job"), "Idle");
+	assert_string_equal(reason(w, "default", "one-job"), "NoElasticQuota");
+	assert_int_equal(world_events(w, "one", "ScheduleBindingFailed",
+				      "the job doesn't belong to any elastic quota"),
+			 1);
+	world_restart(w);
+	world_settle(w);
+	assert_int_equal(world_events(w, "one", "ScheduleBindingFailed", ""), 1);
+}
+
+static void a_queue_that_does_not_exist_is_waited_for(void **state)
+{
+	struct world *w = *state;
+
+	world_join(w, "c1", 1, 8);
+	assert_int_equal(
+	    world_job(w, "default", "one", 1, 1, ",'labels':{'kueue.x-k8s.io/queue-name':'q'}"),
+	    ERR_NONE);
+	world_settle(w);
+	assert_string_equal(world_step(w, "default", "one-job"), "Idle");
+	assert_string_equal(reason(w, "default", "one-job"), "QueueNotFound");
+}
+
+static void suspending_a_running_job_takes_it_back_and_resuming_starts_it_anew(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8);
+
+	world_teams(w, 16, 12);
+	assert_int_equal(world_job(w, "team-a", "one", 2, 2, ""), ERR_NONE);
+	world_settle(w);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 4000);
+	assert_int_equal(world_patch(w, TYPE_JOB, "team-a", "one", "{'spec':{'suspend':true}}"),
+			 ERR_NONE);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 4000); /* its pods are there */
+	world_settle(w);
+	assert_null(model_copy(m, "team-a", "one"));
+	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
+	assert_string_equal(reason(w, "team-a", "one-job"), "Suspended");
+	assert_int_equal(world_patch(w, TYPE_JOB, "team-a", "one", "{'spec':{'suspend':false}}"),
+			 ERR_NONE);
+	world_settle(w);
+	assert_non_null(model_copy(m, "team-a", "one"));
+	assert_int_equal(model_copy(m, "team-a", "one")->epoch, 2);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 4000);
+}
+
+static void a_job_that_waits_holds_neither_quota_nor_nodes(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 4);
+
+	world_teams(w, 16, 12);
+	assert_int_equal(world_job(w, "team-a", "large", 1, 6, ""), ERR_NONE);
+	world_settle(w);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
+	assert_int_equal(ledger_count(w->core->ledger), 0);
+	/* It parks: another of its queue goes, and a node that is large enough wakes it. */
+	assert_int_equal(world_job(w, "team-a", "small", 1, 1, ""), ERR_NONE);
+	world_settle(w);
+	assert_string_equal(world_step(w, "team-a", "small-job"), "Suspended");
+	model_add_node(m, "more", 8, 0);
+	world_settle(w);
+	assert_string_equal(world_step(w, "team-a", "large-job"), "Suspended");
+	assert_int_equal(world_used(w, "root/a", "cpu"), 7000);
+}
+
+static void a_finished_job_gives_back_in_the_commit_that_says_so(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 4);
+	bool over = false;
+
+	world_teams(w, 16, 4);
+	assert_int_equal(world_job(w, "team-a", "one", 1, 4, ""), ERR_NONE);
+	world_settle(w);
+	model_finish(m, model_copy(m, "team-a", "one"), true);
+	for (struct fact *f; (f = model_next_fact(m));)
+		world_push(w, f);
+	for (int i = 0; i < 5 && !over; i++) {
+		(void)world_turn(w);
+		over = strcmp(world_field(w, TYPE_JOB, "team-a", "one", "status.conditions.0.type"),
+			      "Failed") == 0;
+		assert_string_equal(
+		    world_field(w, TYPE_QUEUE_UNIT, "team-a", "one-job-rb-qu", "status.phase"),
+		    over ? "Failed" : "Dequeued");
+	}
+	assert_true(over);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
+}
+
+static void deleting_a_waiting_job_leaves_nothing(void **state)
+{
+	struct world *w = *state;
+
+	world_teams(w, 16, 4);
+	assert_int_equal(world_job(w, "team-a", "one", 1, 4, ""), ERR_NONE);
+	assert_int_equal(world_delete(w, TYPE_JOB, "team-a", "one"), ERR_NONE);
+	world_settle(w);
+	assert_int_equal(world_count(w, TYPE_QUEUE_UNIT, "team-a"), 0);
+	assert_int_equal(world_count(w, TYPE_RESOURCE_BINDING, "team-a"), 0);
+	assert_int_equal(w->core->jobs_by_number.len, 0);
+}
+
+static void without_the_tree_its_jobs_run_on_and_others_wait(void **state)
+{
+	struct world *w = *state;
+
+	world_join(w, "c1", 1, 16);
+	world_teams(w, 16, 4);
+	assert_int_equal(world_job(w, "team-a", "one", 1, 4, ""), ERR_NONE);
+	world_settle(w);
+	assert_int_equal(world_delete(w, TYPE_ELASTIC_QUOTA_TREE, "kube-system", "tree"), ERR_NONE);
+	assert_int_equal(world_job(w, "team-a", "two", 1, 4, ""), ERR_NONE);
+	world_settle(w);
+	assert_string_equal(world_step(w, "team-a", "one-job"), "Suspended");
+	assert_string_equal(reason(w, "team-a", "two-job"), "NoElasticQuota");
+	auto_free char *again = world_tree_text("again", 16, 8);
+	assert_int_equal(world_create(w, TYPE_ELASTIC_QUOTA_TREE, again), ERR_NONE);
+	world_settle(w);
+	assert_string_equal(world_step(w, "team-a", "two-job"), "Suspended");
+	assert_int_equal(world_used(w, "root/a", "cpu"), 8000);
+}
+
+static void a_policy_that_comes_takes_the_jobs_that_waited_for_one(void **state)
+{
+	struct world *w = *state;
+
+	world_close(w);
+	memset(w, 0, sizeof(*w));
+	w->require_policy = true;
+	world_open(w);
+	w->after_turn = world_check;
+	world_join(w, "c1", 1, 8);
+	assert_int_equal(world_job(w, "default", "one", 1, 1, ""), ERR_NONE);
+	world_settle(w);
+	assert_string_equal(reason(w, "default", "one-job"), "NoPolicy");
+	world_policy(w, "default", "");
+	world_settle(w);
+	assert_string_equal(world_step(w, "default", "one-job"), "Suspended");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    STORY(a_job_whose_namespace_owns_no_leaf_says_so_once),
+	    STORY(a_queue_that_does_not_exist_is_waited_for),
+	    STORY(suspending_a_running_job_takes_it_back_and_resuming_starts_it_anew),
+	    STORY(a_job_that_waits_holds_neither_quota_nor_nodes),
+	    STORY(a_finished_job_gives_back_in_the_commit_that_says_so),
+	    STORY(deleting_a_waiting_job_leaves_nothing),
+	    STORY(without_the_tree_its_jobs_run_on_and_others_wait),
+	    STORY(a_policy_that_comes_takes_the_jobs_that_waited_for_one),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
