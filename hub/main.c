@@ -235,12 +235,17 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 	return r;
 }
 
-static void close_all(struct hub *h)
+/* A core that failed acknowledges nothing more: then there is nothing to wait for. True when it
+ * did. */
+static bool close_all(struct hub *h)
 {
+	bool failed = h->core && core_has_failed(h->core);
+
 	if (h->api)
-		api_stop(h->api, STOP_GRACE);
+		api_stop(h->api, failed ? 0 : STOP_GRACE);
 	if (h->core)
 		core_stop(h->core);
+	failed = h->core && core_has_failed(h->core);
 	net_stop(h->net);
 	api_destroy(h->api);
 	core_destroy(h->core);
@@ -248,6 +253,7 @@ static void close_all(struct hub *h)
 	store_close(h->mirror);
 	store_close(h->truth);
 	config_done(&h->config);
+	return failed;
 }
 
 static void reload(struct hub *h, const struct flags *f)
@@ -286,7 +292,7 @@ static int serve(struct hub *h, const struct flags *f, const sigset_t *signals)
 			continue;
 		}
 		sd_notify(0, "STOPPING=1");
-		return core_has_failed(h->core) ? 1 : 0;
+		return 0;
 	}
 }
 
@@ -321,13 +327,12 @@ int main(int argc, char **argv)
 		r = open_api(&hub, &url, &err);
 	if (r < 0) {
 		log_error(&hub.log, "musterd cannot start", "error=\"%s\"", err.text);
-		close_all(&hub);
+		(void)close_all(&hub);
 		return 1;
 	}
 	printf("ready %s\n", url);
 	fflush(stdout);
 	sd_notify(0, "READY=1");
 	int status = serve(&hub, &flags, &signals);
-	close_all(&hub);
-	return status;
+	return close_all(&hub) ? 1 : status;
 }

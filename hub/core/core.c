@@ -28,6 +28,7 @@ static void *run(void *arg)
 		}
 		more = core_turn(c, &err);
 	}
+	inbox_end(c->inbox);
 	if (c->failed) {
 		log_error(c->log, "the core ends", "error=\"%s\"", err.text);
 		pthread_kill(t->main_thread, SIGTERM);

@@ -62,13 +62,9 @@ struct inbox *inbox_create(const struct inbox_options *o)
 
 struct inbox *inbox_destroy(struct inbox *in)
 {
-	struct command *c;
 	if (!in)
 		return NULL;
-	while ((c = inbox_take(in))) {
-		err_set(&c->err, ERR_UNAVAILABLE, "the server is shutting down");
-		c->done(c);
-	}
+	inbox_end(in);
 	pthread_mutex_destroy(&in->lock);
 	free(in);
 	return NULL;
@@ -114,6 +110,17 @@ void inbox_shut(struct inbox *in)
 	pthread_mutex_lock(&in->lock);
 	in->shut = true;
 	pthread_mutex_unlock(&in->lock);
+}
+
+void inbox_end(struct inbox *in)
+{
+	struct command *c;
+
+	inbox_shut(in);
+	while ((c = inbox_take(in))) {
+		err_set(&c->err, ERR_UNAVAILABLE, "the server is shutting down");
+		c->done(c);
+	}
 }
 
 struct command *inbox_take(struct inbox *in)

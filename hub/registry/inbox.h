@@ -29,7 +29,7 @@ struct inbox_options {
 };
 
 struct inbox *inbox_create(const struct inbox_options *o);
-/* Commands still inside are answered ERR_UNAVAILABLE. NULL is fine; returns NULL. */
+/* Commands still inside are answered as by inbox_end(). NULL is fine; returns NULL. */
 struct inbox *inbox_destroy(struct inbox *in);
 struct backend *inbox_backend(struct inbox *in); /* borrowed */
 
@@ -38,6 +38,10 @@ struct backend *inbox_backend(struct inbox *in); /* borrowed */
 int inbox_submit(struct inbox *in, struct command *take_command, struct err *reterr) MUST_CHECK;
 /* No new commands from now on; those inside may still be taken. Any thread. */
 void inbox_shut(struct inbox *in);
+
+/* Shuts it, and answers what is inside ERR_UNAVAILABLE: for a core thread that ends before it took
+ * everything, so that no front waits for it. Core thread. */
+void inbox_end(struct inbox *in);
 
 /* The oldest command, or NULL. Core thread. */
 struct command *inbox_take(struct inbox *in);

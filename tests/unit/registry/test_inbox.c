@@ -107,6 +107,23 @@ static void a_shut_inbox_takes_nothing(void **state)
 	command_destroy(c);
 }
 
+static void an_ended_inbox_answers_what_waits_and_takes_nothing(void **state)
+{
+	static int answered;
+	answered = 0;
+	struct err e = ERR_INIT;
+	assert_int_equal(inbox_submit(in, named("a", &answered), &e), 0);
+	assert_int_equal(inbox_submit(in, named("b", &answered), &e), 0);
+	struct command *c = inbox_take(in);
+	inbox_untake(in, c);
+	inbox_end(in);
+	assert_int_equal(answered, 2);
+	assert_true(inbox_is_empty(in));
+	c = named("c", &answered);
+	assert_int_equal(inbox_submit(in, c, &e), err_errno(ERR_UNAVAILABLE));
+	command_destroy(c);
+}
+
 static void on_commit(void *arg, struct store *store, uint64_t revision)
 {
 	if (store == f.truth)
@@ -193,6 +210,7 @@ int main(void)
 	    T(bytes_are_bounded_too),
 	    T(order_is_kept_and_a_returned_command_is_next),
 	    T(a_shut_inbox_takes_nothing),
+	    T(an_ended_inbox_answers_what_waits_and_takes_nothing),
 	    T(a_batch_is_published_and_answered_after_its_commit),
 	    T(senders_wake_a_sleeping_core),
 	    T(a_wait_ends_at_its_time),
