@@ -6,13 +6,15 @@ import errno
 import os
 import subprocess
 
-from stories import over
+from load import Keeper, stop_keepers
+from stories import FaultFleet, check_runs, over
 
-from muster_test import Client, Fleet, StatusError, check, main
+from muster_test import Client, StatusError, check, main
 from muster_test import objects as make
 from muster_test.client import until
 from muster_test.programs import Hub
 from muster_test.story import Skip
+from muster_test.watch import is_true
 
 
 def config_map(name, kilobytes=100):
@@ -56,6 +58,11 @@ def accepts(fleet, name):
 def story_full_map(fleet):
     """The store's map is full; deleting objects makes room"""
     fleet.start_hub(config={"store": {"mapSize": "16Mi"}})
+    fleet.trimmed = True  # a full store gives up its log first
+    fleet.watch("configmaps")
+    fleet.watch("configmaps", labelSelector="keeper=yes", name="kept")
+    keeper = Keeper(fleet.client, "keeper", 1)
+    keeper.start()
     names, error = fill(fleet, 400, 100)
     refuses_with_status(error)
     reads_go_on(fleet, names)
@@ -67,7 +74,10 @@ def story_full_map(fleet):
     check(fleet.hub.process.pid == pid and fleet.hub.alive(), "writes work again, without a restart")
     fleet.hub.kill()
     fleet.restart_hub()
-    left = {o["metadata"]["name"] for o in fleet.client.items("configmaps", "default")}
+    stop_keepers(fleet.client, [keeper])
+    check(keeper.refused > 0, f"{keeper.refused} of its calls were refused, and had no effect")
+    left = {o["metadata"]["name"] for o in fleet.client.items("configmaps", "default")
+            if o["metadata"]["name"] not in keeper.names}
     check({"later", *names[len(names) * 3 // 4:]} <= left and
           not left & set(names[: len(names) * 3 // 4]), "a restart finds what was acknowledged",
           sorted(left))
@@ -84,7 +94,13 @@ def story_full_disk(fleet):
     hub.command = ["unshare", "--mount", "sh", "-c", mount + ' && exec "$0" "$@"', *hub.command]
     fleet.hub = fleet.run(hub)
     fleet.client = Client(hub.kubeconfig)
-    fleet.join(fleet.start_sim("m0", [make.node("gpu", count=2)]))
+    sim = fleet.start_sim("m0", [make.node("gpu", count=2)])
+    fleet.join(sim)
+    fleet.watch("configmaps")
+    jobs = fleet.watch("pytorchjobs")
+    # One runs on the member while the hub has no room for news of it.
+    fleet.client.create(make.pytorch_job("before", duration="4s"))
+    jobs.await_object("before", "runs", lambda o: is_true(o, "Running"))
 
     inside = f"/proc/{hub.process.pid}/root{hub.data}"
     room = os.statvfs(inside)
@@ -110,11 +126,11 @@ def story_full_disk(fleet):
     os.unlink(ballast)
     until("a write is taken again", lambda: accepts(fleet, "later"), pause=0.2)
     check(fleet.hub.alive(), "once there is room, writes work again without a restart")
-    jobs = fleet.watch("pytorchjobs")
     fleet.client.create(make.pytorch_job("after", duration="100ms"))
-    jobs.await_object("after", "is over", over)
-    check(True, "and jobs run")
+    for name in ("before", "after"):
+        jobs.await_object(name, "is over", over)
+    check_runs([sim], list(jobs.objects.values()))
 
 
 if __name__ == "__main__":
-    main(globals(), Fleet)
+    main(globals(), FaultFleet)

@@ -1,66 +1,52 @@
 #!/usr/bin/env python3
 """Members that are killed, that hang, and whose connections are cut in the middle of a request."""
 
-import statistics
 import threading
 import time
 
-from stories import check_no_leftovers, check_quota, check_runs, over, parameter, quota, seeded
+from load import Submitter, check_acknowledged_jobs, random_jobs
+from stories import (FaultFleet, all_succeed, check_no_leftovers, check_quota, check_runs,
+                     parameter, quota, seeded)
 
-from muster_test import Fleet, check, main
+from muster_test import check, main
 from muster_test import objects as make
-from muster_test.validators import validate
+from muster_test.client import until
 from muster_test.watch import condition, is_true, key_of
 
-JOBS = parameter("JOBS", 100)
-KILLS = parameter("KILLS", 12)
+JOBS = parameter("JOBS", 200)
+KILLS = parameter("MEMBER_KILLS", 50)
 SAMPLES = parameter("SAMPLES", 30)
-
-
-def hub_watches(fleet):
-    return [fleet.watch(p) for p in ("pytorchjobs", "queueunits", "resourcebindings")]
-
-
-def all_succeed(jobs, n, deadline=120):
-    jobs.await_state(f"{n} jobs are over", lambda objects: len(objects) == n and
-                     all(map(over, objects.values())), deadline)
-    failed = [o["metadata"]["name"] for o in jobs.objects.values() if not is_true(o, "Succeeded")]
-    check(not failed, f"all {n} jobs succeeded", failed)
-    return list(jobs.objects.values())
 
 
 def story_killed_member(fleet):
     """A member is killed and comes back, again and again: every job still runs exactly once"""
     random = seeded("sizes and moments")
     fleet.start_hub()
-    sims = [fleet.start_sim(f"m{i}", [make.node("gpu", count=2)]) for i in range(3)]
+    sims = [fleet.start_sim(f"m{i}", [make.node("gpu", count=4)]) for i in range(3)]
     fleet.join(*sims)
-    limits = quota(fleet.client, 24)
-    watches = hub_watches(fleet)
-    jobs, units = watches[0], watches[1]
-
-    def submit():
-        for i in range(JOBS):
-            fleet.client.create(make.pytorch_job(
-                f"job-{i:03d}", f"team-{'ab'[i % 2]}", workers=random.randrange(4),
-                duration=f"{random.randrange(200, 1500)}ms"))
-            gap.wait(KILLS * 0.5 / JOBS)
-    gap = threading.Event()
-    submitter = threading.Thread(target=submit, daemon=True)
-    submitter.start()
+    tree = quota(fleet.client, 24, jobs=6)
+    jobs, units, *_ = [fleet.watch(p) for p in (
+        "pytorchjobs", "queueunits", "resourcebindings", "clusters", "events")]
+    for sim in sims:
+        fleet.watch("pytorchjobs", client=sim.client, name="pytorchjobs of " + sim.name)
+    wanted = random_jobs(random, JOBS, longest=800)
+    submitters = [Submitter(fleet.client, wanted[i::2], KILLS * 0.8 / JOBS) for i in range(2)]
+    for s in submitters:
+        s.start()
     moment = threading.Event()
     for _ in range(KILLS):
-        moment.wait(random.uniform(0.05, 0.6))
+        moment.wait(random.uniform(0, 0.4))
         sim = random.choice(sims)
         sim.kill()
-        moment.wait(random.uniform(0, 0.4))
+        moment.wait(random.choice([0, 0, random.uniform(0, 0.5)]))
         sim.start()
-    submitter.join(120)
-    check(not submitter.is_alive(), f"{KILLS} kills of members, {JOBS} jobs submitted meanwhile")
+    check(True, f"{KILLS} kills of members")
+    for s in submitters:
+        s.finish()
+    check_acknowledged_jobs(fleet.client, submitters, JOBS)
     final = all_succeed(jobs, JOBS)
     check_runs(sims, final)
-    check_quota(units.events, units.listed, {key_of(o): o for o in final}, limits)
-    validate(fleet.client, watches)
+    check_quota(units, final, tree, sims)
     check_no_leftovers(fleet, sims)
 
 
@@ -82,67 +68,101 @@ def latencies(fleet, jobs, name, n):
     return out
 
 
+def percentiles(samples):
+    ordered = sorted(samples)
+    return "p50 {:.0f} ms, p99 {:.0f} ms".format(*(
+        ordered[min(len(ordered) - 1, len(ordered) * p // 100)] * 1000 for p in (50, 99)))
+
+
+def check_not_slower(before, samples, when):
+    """All but a few are no slower than twice what was seen before: one blocking call to the hung
+    member would cost each of them seconds."""
+    bound = 2 * max(before) + 0.1
+    slow = [s for s in samples if s > bound]
+    check(len(slow) <= len(samples) // 15,
+          f"{when}: {percentiles(samples)}; {len(slow)} of {len(samples)} took longer than "
+          f"{bound * 1000:.0f} ms", sorted(before), sorted(samples))
+
+
+def policy_for(name, clusters):
+    p = make.policy(name, queue=False, clusterAffinity={"clusterNames": clusters})
+    p["spec"]["resourceSelectors"][0]["labelSelector"] = {"matchLabels": {"to": name}}
+    return p
+
+
 def story_hung_member(fleet):
     """A member hangs (accepts, never answers): the others' latencies do not move"""
     fleet.start_hub()
     sims = [fleet.start_sim(f"m{i}", [make.node("gpu", count=2)]) for i in range(3)]
     proxy = fleet.put_proxy(sims[0])
     fleet.join(*sims)
-    healthy = make.policy("healthy", queue=False, clusterAffinity={"clusterNames": ["m1", "m2"]})
-    healthy["spec"]["resourceSelectors"][0]["labelSelector"] = {"matchLabels": {"to": "healthy"}}
-    sick = make.policy("sick", queue=False, clusterAffinity={"clusterNames": ["m0"]})
-    sick["spec"]["resourceSelectors"][0]["labelSelector"] = {"matchLabels": {"to": "sick"}}
-    fleet.client.create(healthy, sick)
-    jobs = fleet.watch("pytorchjobs")
+    fleet.client.create(policy_for("healthy", ["m1", "m2"]), policy_for("sick", ["m0"]))
+    jobs, clusters = fleet.watch("pytorchjobs"), fleet.watch("clusters")
     latencies(fleet, jobs, "warm", 5)
     before = latencies(fleet, jobs, "before", SAMPLES)
-    fleet.client.create(make.pytorch_job("there", workers=1, duration="3s",
-                                         labels={"to": "sick"}))
-    jobs.await_object("there", "runs", lambda o: is_true(o, "Running"))
+    check(True, f"before: {percentiles(before)} from a request to Running, one job at a time")
+    running = make.pytorch_job("there", workers=1, duration="3s", labels={"to": "sick"})
+    doomed = make.pytorch_job("doomed", workers=1, duration="60s", labels={"to": "sick"})
+    fleet.client.create(running, doomed)
+    for name in ("there", "doomed"):
+        jobs.await_object(name, "runs", lambda o: is_true(o, "Running"))
     proxy.tell("hang")
-    stuck = [make.pytorch_job(f"stuck-{i}", workers=1, duration="100ms", labels={"to": "sick"})
-             for i in range(10)]
-    fleet.client.create(*stuck)
-    hung = latencies(fleet, jobs, "hung", SAMPLES)
-    a, b = (statistics.median(x) * 1000 for x in (before, hung))
-    # Twice the noise of a busy machine; one blocking call would cost seconds.
-    check(b < a * 1.5 + 20, f"median {a:.1f} ms before, {b:.1f} ms while m0 hangs", before, hung)
-    check(max(hung) < 2 * max(before) + 0.5, f"slowest {max(before) * 1000:.0f} ms before, "
-          f"{max(hung) * 1000:.0f} ms while it hangs")
-    clusters = fleet.watch("clusters")
+    # Orders of every sort wait for its answer: creations, and a deletion.
+    fleet.client.delete("pytorchjobs", "doomed")
+    fleet.client.create(*(make.pytorch_job(f"stuck-{i}", workers=1, duration="100ms",
+                                           labels={"to": "sick"}) for i in range(10)))
+    check_not_slower(before, latencies(fleet, jobs, "hung", SAMPLES), "while m0 hangs")
     clusters.await_object("m0", "not Ready", lambda o: not is_true(o, "Ready"), namespace="")
     check(True, "its Cluster says that it is not Ready: " +
           condition(clusters.objects["", "m0"], "Ready")["message"])
-    hung = latencies(fleet, jobs, "later", SAMPLES)
-    check(statistics.median(hung) * 1000 < a * 1.5 + 20,
-          f"median {statistics.median(hung) * 1000:.1f} ms once it is known to be gone")
+    check_not_slower(before, latencies(fleet, jobs, "later", SAMPLES),
+                     "once it is known to be gone")
+    check(fleet.client.find("pytorchjobs", "doomed") is not None,
+          "a job there that was deleted stays until its copy is proven gone")
     proxy.tell("pass")
-    final = all_succeed(jobs, 5 + 3 * SAMPLES + 11)
-    check_runs(sims, final)
+    jobs.await_gone("doomed")
+    check_runs(sims, all_succeed(jobs, 5 + 3 * SAMPLES + 11), local=1)  # the doomed one
+    check_no_leftovers(fleet, sims, with_quota=False)
+
+
+# A create is about 2,500 bytes behind 300 of TLS; its answer is a little more. Some of the cuts
+# hit before, some behind it: handshakes, the PATCH that starts the copy, events of a watch.
+CUTS = (1, 40, 150, 400, 700, 1100, 1500, 1900, 2300, 2700, 3500, 5000)
+
+
+def requests(sim, verb, code):
+    """How many the member has answered so."""
+    return sum(v for k, v in sim.client.metrics().items() if
+               k.startswith(f'apiserver_request_total{{verb="{verb}",code="{code}'))
 
 
 def story_cut_connections(fleet):
-    """Connections are cut in the middle of requests and of answers: no job runs twice"""
+    """Connections are cut in the middle of a create and of its answer: no job runs twice"""
     fleet.start_hub()
     sim = fleet.start_sim("m0", [make.node("gpu", count=4)])
     proxy = fleet.put_proxy(sim)
     fleet.join(sim)
-    watches = hub_watches(fleet)
-    jobs = watches[0]
-    cuts = 0
+    jobs = fleet.watch("pytorchjobs")
+    for plural in ("resourcebindings", "events"):
+        fleet.watch(plural)
+    found, absent, n = requests(sim, "GET", "200"), requests(sim, "GET", "404"), 0
     for side in ("client", "server"):
-        for n in (1, 40, 150, 400, 900, 1500, 2100, 2700, 3500):
-            for i in range(3):  # one of three is the create
-                proxy.tell(f"cut {side} {n + 700 * i}")
-                name = f"{side}-{n}-{i}"
-                fleet.client.create(make.pytorch_job(name, workers=1, duration="50ms"))
-                jobs.await_object(name, "succeeds", lambda o: is_true(o, "Succeeded"))
-                cuts += 1
+        for at in CUTS:
+            proxy.tell(f"cut {side} {at}")
+            name = f"{side}-{at}"
+            fleet.client.create(make.pytorch_job(name, workers=1, duration="50ms"))
+            jobs.await_object(name, "succeeds", lambda o: is_true(o, "Succeeded"))
+            n += 1
     done = int(proxy.tell("stats").split()[-1])
-    check(done > cuts // 2, f"{done} connections were cut under {cuts} jobs")
-    check_runs([sim], all_succeed(jobs, cuts))
-    validate(fleet.client, watches)
+    check(done > n // 2, f"{done} connections were cut under {n} jobs")
+    found, absent = requests(sim, "GET", "200") - found, requests(sim, "GET", "404") - absent
+    check(absent > 0 and found > 0, f"what became of a cut call was asked: {absent:.0f} times it had "
+          f"not arrived, {found:.0f} times it had")
+    check(requests(sim, "POST", "201") == n, "the member created each job once",
+          requests(sim, "POST", "201"))
+    check_runs([sim], all_succeed(jobs, n))
+    check_no_leftovers(fleet, [sim], with_quota=False)
 
 
 if __name__ == "__main__":
-    main(globals(), Fleet)
+    main(globals(), FaultFleet)

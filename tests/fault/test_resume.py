@@ -4,11 +4,10 @@ the members."""
 
 import threading
 
-from stories import over
+from stories import FaultFleet, check_runs, over
 
-from muster_test import Fleet, check, main
+from muster_test import Watch, check, main
 from muster_test import objects as make
-from muster_test.validators import validate
 
 
 def run_some(fleet, jobs, name, n=5):
@@ -26,26 +25,31 @@ def story_watches_resume(fleet):
     fleet.join(*sims)
     jobs = fleet.watch("pytorchjobs")
     run_some(fleet, jobs, "first")
-    watches = [fleet.watch(p) for p in ("pytorchjobs", "resourcebindings", "events", "clusters")]
+    watches = [fleet.watch(p) for p in ("pytorchjobs", "resourcebindings", "events", "clusters",
+                                        "pods", "nodes")]
     watches += [fleet.watch("pytorchjobs", labelSelector="odd=1", name="odd jobs"),
-                fleet.watch("pytorchjobs", fieldSelector="metadata.name=stop-1", name="one job")]
+                fleet.watch("pytorchjobs", fieldSelector="metadata.name=stop-1", name="one job"),
+                fleet.watch("pytorchjobs", namespace="default", name="jobs of default")]
     lists = [s.lists() for s in sims]
+    check(all(lists), "each member was listed when it joined", lists)
     for how in ("stop", "kill", "stop", "kill"):
         name = f"{how}-{fleet.hub.starts}" if fleet.hub.starts > 2 else how
-        # Jobs are on their way when it goes down.
+        # Jobs are on their way when it goes down, and members have news while it is down.
         for i in range(3):
             fleet.client.create(make.pytorch_job(f"{name}-busy-{i}", duration="700ms"))
         sessions = [len(w.sessions) for w in watches]
         getattr(fleet.hub, how)()
+        sims[0].client.create(make.batch_job(name + "-meanwhile", gpus=0, duration="50ms"))
         fleet.restart_hub()
         run_some(fleet, jobs, name)
         for i in range(3):
             jobs.await_object(f"{name}-busy-{i}", "is over", over)
-        check(all(len(w.sessions) > n for w, n in zip(watches, sessions)),
-              f"after {how} and start every watch resumed by its revision, and jobs went on")
+        for w in watches:
+            w.await_resumed(sessions[watches.index(w)])
+        check(True, f"after {how} and start every watch resumed by its revision, and jobs went on")
     check([s.lists() for s in sims] == lists, "no member saw a LIST since the first start",
           lists, [s.lists() for s in sims])
-    validate(fleet.client, [jobs, *watches])
+    check_runs(sims, list(jobs.objects.values()), local=4)
 
 
 def story_slow_and_late_watches(fleet):
@@ -58,20 +62,16 @@ def story_slow_and_late_watches(fleet):
 
     def follow():
         for _ in range(8):
-            late.append(type(jobs).after(fleet.client, "pytorchjobs", begin, jobs.listed))
+            late.append(Watch.after(fleet.client, "pytorchjobs", begin, jobs.listed))
     follower = threading.Thread(target=follow)
     follower.start()
     run_some(fleet, jobs, "second", 8)
     follower.join()
+    fleet.watches += late
     fleet.hub.kill()
     fleet.restart_hub()
     run_some(fleet, jobs, "third", 4)
-    fleet.watches += late
-    newest = max(int(o["metadata"]["resourceVersion"]) for o in jobs.objects.values())
-    for w in late:
-        w.await_revision(newest)
-    validate(fleet.client, [jobs, *late])
 
 
 if __name__ == "__main__":
-    main(globals(), Fleet)
+    main(globals(), FaultFleet)

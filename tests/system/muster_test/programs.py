@@ -27,8 +27,9 @@ def program(variable, default):
 class Program:
     """A process that prints `ready` and ends with status 0 on SIGTERM."""
 
-    def __init__(self, name, directory, command):
+    def __init__(self, name, directory, command, environment=None):
         self.name, self.dir, self.command = name, directory, command
+        self.environment = environment or {}  # beside what is inherited
         os.makedirs(directory, exist_ok=True)
         self.log = os.path.join(directory, name + ".log")
         self.process = None
@@ -36,15 +37,20 @@ class Program:
 
     def start(self):
         """Returns the words of the ready line."""
-        self.starts += 1
-        # Appended to: after a kill the log must still tell what was before it.
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stderr=log,
-                                            stdout=subprocess.PIPE, text=True)
+        self.launch()
         words = self.ready_line().split()
         if not words or words[0] != "ready":
             raise Failure(f"{self.name} did not start: {words} {self.tail()}")
         return words
+
+    def launch(self):
+        """Starts it without waiting until it is ready."""
+        self.starts += 1
+        # Appended to: after a kill the log must still tell what was before it.
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stderr=log,
+                                            stdout=subprocess.PIPE, text=True,
+                                            env=dict(os.environ, **self.environment))
 
     def ready_line(self):
         lines = []
@@ -73,6 +79,15 @@ class Program:
                 pipe.close()
             except OSError:
                 pass
+
+    def await_end(self, deadline=DEADLINE):
+        """Waits until it ended by itself; the exit status."""
+        try:
+            status = self.process.wait(deadline)
+        except subprocess.TimeoutExpired as why:
+            raise Failure(f"{self.name} did not end by itself\n{self.tail()}") from why
+        self.close_pipes()
+        return status
 
     def stop(self):
         """SIGTERM; seconds that it took. Status 0 or Failure: sanitizers speak through it."""
@@ -121,7 +136,7 @@ class Hub(Program):
             with open(path, "w", encoding="utf-8") as f:
                 f.write(json.dumps(config))  # JSON is YAML
             command += ["--config", path]
-        super().__init__("hub", directory, command)
+        super().__init__("hub", directory, command, environment)
 
     def start(self):
         words = super().start()
@@ -261,8 +276,8 @@ class Fleet:
         p.start()
         return p
 
-    def start_hub(self, *options, config=None):
-        self.hub = self.run(Hub(self.path("hub"), options, config))
+    def start_hub(self, *options, config=None, environment=None):
+        self.hub = self.run(Hub(self.path("hub"), options, config, environment))
         self.client = Client(self.hub.kubeconfig)
         return self.hub
 

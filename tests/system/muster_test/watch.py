@@ -99,6 +99,7 @@ class Watch:
         s = Session(self.revision, self.objects)
         with self.changed:
             self.sessions.append(s)
+            self.changed.notify_all()
         while not self.stopped:
             line = answer.readline()
             if not line.endswith(b"\n"):  # cut in the middle, or the end
@@ -184,6 +185,16 @@ class Watch:
                 if left <= 0 or self.errors:
                     raise Failure(f"{self.name}: at {self.revision}, wanted {revision} "
                                   f"{self.errors}")
+                self.changed.wait(left)
+
+    def await_resumed(self, sessions, deadline=DEADLINE):
+        """Waits until it has more sessions than that."""
+        end = time.monotonic() + deadline
+        with self.changed:
+            while len(self.sessions) <= sessions:
+                left = end - time.monotonic()
+                if left <= 0 or self.errors:
+                    raise Failure(f"the watch of {self.name} did not resume {self.errors}")
                 self.changed.wait(left)
 
     def history(self, name, namespace="default"):
