@@ -3,6 +3,7 @@
  * and then writes its own; bytes go straight into LMDB's pages. All counters live in a copy of
  * the state until the commit has succeeded, so a failure leaves nothing behind in memory either.
  */
+#include "base/num.h"
 #include "store/lmdb_store.h"
 #include "store/splice.h"
 
@@ -274,24 +275,36 @@ static void check_readers(struct lmdb_store *s)
 	(void)mdb_reader_check(s->env, NULL);
 }
 
-/* A batch that found no room gives some: the log's tail goes, in a small commit of its own, so
- * that who tries again gets through, and free pages that lie too scattered for a large row are no
- * dead end. */
-static void give_room(struct lmdb_store *s, size_t n, usec now)
+#define GIVE_ROOM_COMMITS 64
+#define GIVE_ROOM_BYTES	  (4 << 20)
+
+static bool trim_alone(struct lmdb_store *s, size_t rows, usec now)
 {
 	struct batch b = {.store = s, .state = s->state, .now = now};
 	const struct lmdb_room room = {.growth_refused = true};
-	const struct lmdb_trim trim = {.before = s->state.revision,
-				       .rows_written = n > 16 ? n : 16,
-				       .now = now,
-				       .pressure = true};
+	const struct lmdb_trim trim = {
+	    .before = s->state.revision, .rows_written = rows, .now = now, .pressure = true};
 
-	if (s->state.log_rows == 0)
-		return;
 	lmdb_begin(s, &b.txn);
 	lmdb_trim(&b.txn, &b.state, &trim);
 	write_counters(&b);
-	(void)finish(&b, &room, NULL);
+	return finish(&b, &room, NULL) == 0;
+}
+
+/* A batch that found no room gives some: the log's tail goes, in commits of its own, so that who
+ * tries again gets through, and free pages that lie too scattered for a large row are no dead end.
+ * Enough is counted in bytes, for the oldest rows may be small ones; and the commits are small, for
+ * each lives on the pages that the last but one freed, where a large one would eat up what is kept
+ * for deletions. */
+static void give_room(struct lmdb_store *s, size_t n, usec now)
+{
+	const uint64_t before = s->state.log_bytes;
+	const uint64_t enough =
+	    (uint64_t)num_min((int64_t)(s->options.map_bytes / 16), GIVE_ROOM_BYTES);
+
+	for (int i = 0; i < GIVE_ROOM_COMMITS && s->state.log_rows > 0; i++)
+		if (!trim_alone(s, n > 16 ? n : 16, now) || before - s->state.log_bytes >= enough)
+			break;
 }
 
 static int try_batch(struct lmdb_store *s, struct store_change *changes, size_t n, usec now,
