@@ -15,10 +15,8 @@ static int prepare_create(struct call *c, struct cJSON *object, struct err *rete
 		snprintf(w->name, sizeof(w->name), "%s", name);
 	meta.name = SPAN_NONE;
 	r = meta_prepare_create(object, &meta, &w->errors, reterr);
-	if (r && field_errors_any(&w->errors))
-		return status_set_invalid(reterr, c->kind, w->name, &w->errors);
 	if (r)
-		return r;
+		return write_refuse(c, object, NULL, r, reterr);
 	name = json_value_str(json_path(object, "metadata", "name", NULL));
 	snprintf(w->name, sizeof(w->name), "%s", name ? name : "");
 	r = write_admit(c, object, NULL, reterr);

@@ -13,9 +13,7 @@ int update_admit(struct call *c, const struct cJSON *old, struct cJSON *object, 
 	int r;
 	meta.is_patch = is_patch;
 	r = meta_prepare_update(old, object, &meta, &w->errors, reterr);
-	if (r && field_errors_any(&w->errors))
-		return status_set_invalid(reterr, c->kind, w->name, &w->errors);
-	return r ? r : write_admit(c, object, old, reterr);
+	return r ? write_refuse(c, object, old, r, reterr) : write_admit(c, object, old, reterr);
 }
 
 int update_prepare(struct call *c, const struct cJSON *old, struct cJSON *object, bool is_patch,

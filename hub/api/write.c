@@ -252,6 +252,27 @@ int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old, s
 	return r ? r : escalation_check(c, object, old, reterr);
 }
 
+/* Metadata of the right types, though with bad values, hides nothing of the rest. */
+static bool is_sound(const struct field_errors *errors)
+{
+	for (size_t i = 0; i < errors->n; i++)
+		if (errors->items[i].reason == FIELD_TYPE_INVALID)
+			return false;
+	return true;
+}
+
+int write_refuse(struct call *c, struct cJSON *object, const struct cJSON *old, int r,
+		 struct err *reterr)
+{
+	struct write *w = write_of(c);
+
+	if (!field_errors_any(&w->errors))
+		return r;
+	if (is_sound(&w->errors))
+		return write_admit(c, object, old, reterr);
+	return status_set_invalid(reterr, c->kind, w->name, &w->errors);
+}
+
 /* ---- to the core and back ---- */
 
 static void on_answer(struct call *c);

@@ -58,6 +58,10 @@ void write_record(struct call *c, const struct cJSON *old, struct cJSON *object,
 /* Defaults, prunes, validates. Adds warnings or fails as fieldValidation says. */
 int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old,
 		struct err *reterr) MUST_CHECK;
+/* After meta.h refused with `r`: the 422 then names what is wrong in the rest as well, for a user
+ * is to hear of everything at once. Never 0. */
+int write_refuse(struct call *c, struct cJSON *object, const struct cJSON *old, int r,
+		 struct err *reterr) MUST_CHECK;
 /* Sends a CREATE or UPDATE of the tree to the core. */
 void write_submit(struct call *c, enum command_verb verb, struct cJSON *object,
 		  uint64_t expected_revision, enum command_propagation propagation);
