@@ -82,16 +82,60 @@ static int read_pod_set(const struct job_template *t, struct arena *mem, struct 
 	return 0;
 }
 
-/* The gang's size, in sets and pods. */
-static int check_size(const struct job_digest *d, struct err *reterr)
+/* The field that holds the template with the most pods: what to look at when a sum is too large. */
+static const char *largest_of(const struct job_templates *all, struct arena *mem)
+{
+	const struct job_template *most = NULL;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (all->items[i].node && !all->items[i].uncounted &&
+		    (!most || all->items[i].count > most->count))
+			most = &all->items[i];
+	struct span path = most ? span_of(most->path) : SPAN("spec");
+	if (span_ends(path, SPAN(".template")))
+		path.len -= strlen(".template");
+	return arena_strndup(mem, path.ptr, path.len);
+}
+
+/* What the whole gang asks for of one resource. False when it cannot be counted. */
+static bool countable(const struct job_digest *d, struct span resource)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < d->n_pod_sets; i++) {
+		const struct job_pod_set *set = &d->pod_sets[i];
+		for (size_t j = 0; j < set->pod.n_requests; j++) {
+			int64_t all;
+			if (span_cmp(set->pod.requests[j].resource, resource) != 0)
+				continue;
+			if (num_mul_overflows(set->pod.requests[j].value, set->count, &all) ||
+			    num_add_overflows(sum, all, &sum))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The gang's size, in pods and in what they ask for together. */
+static int check_size(const struct job_digest *d, const char *field, struct err *reterr)
 {
 	int64_t pods = 0;
 
 	for (size_t i = 0; i < d->n_pod_sets; i++)
 		pods = num_add_sat(pods, d->pod_sets[i].count);
 	if (pods > JOB_MAX_PODS)
-		return err_set(reterr, ERR_INVALID, "the job asks for %lld pods, at most %d may be",
-			       (long long)pods, JOB_MAX_PODS);
+		return err_set_field(reterr, ERR_INVALID, field,
+				     "the job asks for %lld pods, at most %d may be",
+				     (long long)pods, JOB_MAX_PODS);
+	for (size_t i = 0; i < d->n_pod_sets; i++)
+		for (size_t j = 0; j < d->pod_sets[i].pod.n_requests; j++) {
+			struct span resource = d->pod_sets[i].pod.requests[j].resource;
+			if (!countable(d, resource))
+				return err_set_field(
+				    reterr, ERR_INVALID, field,
+				    "what all %lld pods ask for of %.*s together must fit in 64 bits",
+				    (long long)pods, SPAN_ARGS(resource));
+		}
 	return 0;
 }
 
@@ -140,10 +184,11 @@ int job_index(const struct kind *k, const struct cJSON *object, struct buf *out,
 	if (r < 0)
 		r = refuse(&errors, reterr);
 	else if (d.n_pod_sets > JOB_MAX_POD_SETS)
-		r = err_set(reterr, ERR_INVALID, "the job has %zu pod sets, at most %d may be",
-			    d.n_pod_sets, JOB_MAX_POD_SETS);
+		r = err_set_field(reterr, ERR_INVALID, "spec",
+				  "the job has %zu pod sets, at most %d may be", d.n_pod_sets,
+				  JOB_MAX_POD_SETS);
 	else
-		r = check_size(&d, reterr);
+		r = check_size(&d, largest_of(&all, &mem), reterr);
 	if (r == 0)
 		job_digest_pack(&d, out);
 	field_errors_done(&errors);

@@ -259,11 +259,18 @@ static void a_digest_is_refused_for_too_many_pods_or_bad_amounts(void **state)
 	(void)state;
 	auto_json *many = tree_of("{'spec':{'parallelism':100001,'template':{'spec':{}}}}");
 	auto_json *bad = tree_of("{'spec':{'template':" POD("'cpu':'1e30'") "}}");
+	auto_json *together = tree_of(
+	    "{'spec':{'parallelism':2,'completions':2,'template':" POD("'memory':'5E'") "}}");
 	auto_buf out = BUF_INIT;
 	struct err e = ERR_INIT;
 	const struct kind *k = hub_kind(TYPE_JOB);
 
 	assert_int_equal(k->digest(k, many, &out, &e), err_errno(ERR_INVALID));
+	assert_string_equal(e.field, "spec");
+	assert_non_null(strstr(e.text, "100001"));
+	assert_int_equal(k->digest(k, together, &out, &e), err_errno(ERR_INVALID));
+	assert_string_equal(e.field, "spec");
+	assert_non_null(strstr(e.text, "memory"));
 	assert_int_equal(k->digest(k, bad, &out, &e), err_errno(ERR_INVALID));
 	assert_string_equal(e.field, "spec.template.spec.containers[0].resources.requests[cpu]");
 	assert_int_equal(out.len, 0);
