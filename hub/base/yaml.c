@@ -70,7 +70,7 @@ static int charge(struct reader *r, const yaml_event_t *ev, const struct measure
 		return fail(r, ERR_TOO_LARGE, line_of(ev),
 			    "too many nodes after expansion (excessive aliasing)");
 	if (r->depth + m->height > YAML_MAX_DEPTH)
-		return fail(r, ERR_TOO_LARGE, line_of(ev), "nested too deeply");
+		return fail(r, ERR_BAD_REQUEST, line_of(ev), "nested too deeply"); /* as json.h */
 	r->nodes += m->nodes;
 	r->bytes += m->bytes;
 	return 0;

@@ -21,7 +21,8 @@ struct cJSON;
 
 /* Calls each() with every non-empty document in order; each takes ownership of the tree and
  * returns 0 to go on, or a negative errno that ends the walk and is returned.
- * ERR_BAD_REQUEST with "line N" in the words for malformed text; ERR_TOO_LARGE over a limit. */
+ * ERR_BAD_REQUEST with "line N" in the words for malformed or too deep text; ERR_TOO_LARGE over any
+ * other limit. */
 int yaml_each(struct span text, int (*each)(void *arg, struct cJSON *take_doc), void *arg,
 	      struct err *reterr) MUST_CHECK;
 

@@ -211,7 +211,7 @@ static void depth_is_limited_through_aliases_too(void **state)
 	(void)state;
 	memset(text, '[', 20000);
 	text[20000] = '\0';
-	assert_refused(text, ERR_TOO_LARGE, "too deep");
+	assert_refused(text, ERR_BAD_REQUEST, "too deep");
 	text[64] = '\0';
 	auto_buf b = BUF_INIT;
 	buf_add_str(&b, text);
@@ -226,7 +226,7 @@ static void depth_is_limited_through_aliases_too(void **state)
 		 "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", text);
 	for (int i = 0; i < 30; i++)
 		buf_add_char(&b, ']');
-	assert_refused(b.ptr, ERR_TOO_LARGE, "too deep");
+	assert_refused(b.ptr, ERR_BAD_REQUEST, "too deep");
 }
 
 struct docs {
