@@ -13,8 +13,10 @@ JOBS = url_of("pytorchjobs", "default")
 
 def desired(fleet):
     """What users asked for so far: a refused call leaves all of it as it is."""
-    return sorted((o["metadata"]["uid"], o["metadata"].get("generation", 1), json.dumps(o["spec"]))
-                  for plural in ("elasticquotatrees", "pytorchjobs")
+    return sorted((o["metadata"]["uid"], o["metadata"].get("generation", 1),
+                   json.dumps(o.get("spec", o.get("value"))))
+                  for plural in ("elasticquotatrees", "pytorchjobs", "jobs", "jobsets", "clusters",
+                                 "propagationpolicies", "priorityclasses", "queueunits")
                   for o in fleet.client.items(plural))
 
 
@@ -53,13 +55,35 @@ def story_requests(fleet):
             "namespaces/default/caffejobs")
     refused(fleet, "an unknown version", 404, "NotFound", method="GET",
             path="/apis/kubeflow.org/v9/namespaces/default/pytorchjobs")
+    refused(fleet, "a new object of an unknown kind", 404, "NotFound", body={
+        "apiVersion": "kubeflow.org/v1", "kind": "CaffeJob", "metadata": {"name": "x"}},
+        path="/apis/kubeflow.org/v1/namespaces/default/caffejobs")
+    refused(fleet, "one of an unknown group", 404, "NotFound", body={
+        "apiVersion": "example.org/v1", "kind": "Job", "metadata": {"name": "x"}},
+        path="/apis/example.org/v1/namespaces/default/jobs")
+    refused(fleet, "a body of another kind than its path", 400, "BadRequest", "TFJob", "PyTorchJob",
+            body=dict(make.pytorch_job("x"), kind="TFJob"))
+    refused(fleet, "a body of an unknown version", 400, "BadRequest", "kubeflow.org/v9",
+            body=dict(make.pytorch_job("x"), apiVersion="kubeflow.org/v9"))
     refused(fleet, "an unknown object", 404, "NotFound", "pytorchjobs", "nobody", method="GET",
             path=JOBS + "/nobody")
     refused(fleet, "malformed JSON", 400, "BadRequest", "offset 23", body='{"kind":\n "PyTorchJob",,}')
     refused(fleet, "malformed YAML", 400, "BadRequest", "line 4",
             body="kind: PyTorchJob\nmetadata:\n  name: [x\nspec: }", content_type="application/yaml")
-    refused(fleet, "JSON that ends in the middle", 400, "BadRequest", body='{"kind": "PyTorch')
-    refused(fleet, "JSON nested too deeply", 400, "BadRequest", body="[" * 200 + "]" * 200)
+    refused(fleet, "malformed YAML by a tab", 400, "BadRequest", "line 2",
+            body="kind: PyTorchJob\n\tmetadata: {}", content_type="application/yaml")
+    refused(fleet, "JSON that ends in the middle", 400, "BadRequest", "offset 17",
+            body='{"kind": "PyTorch')
+    refused(fleet, "JSON that goes on behind its end", 400, "BadRequest", "offset 23",
+            body='{"kind": "PyTorchJob"} x')
+    refused(fleet, "JSON that is no UTF-8", 400, "BadRequest", "offset 10",
+            body=b'{"kind": "\xff"}')
+    refused(fleet, "no body", 400, "BadRequest", body="")
+    refused(fleet, "JSON nested too deeply", 400, "BadRequest", "offset", body="[" * 200 + "]" * 200)
+    refused(fleet, "YAML nested too deeply", 400, "BadRequest", "line 1", body="[" * 200 + "]" * 200,
+            content_type="application/yaml")
+    refused(fleet, "a malformed patch", 400, "BadRequest", "offset 7", method="PATCH",
+            path=JOBS + "/nobody", body='[{"op":]', content_type="application/json-patch+json")
     refused(fleet, "a body of more than 3 MiB", 413, "RequestEntityTooLarge",
             body=json.dumps(dict(make.pytorch_job("big"), x="y" * (3 << 20))))
     refused(fleet, "a media type that it does not know", 415, "UnsupportedMediaType",
@@ -73,6 +97,74 @@ def story_requests(fleet):
             path=JOBS + "/here", body=stale)
     refused(fleet, "a wrong media type of a patch", 415, "UnsupportedMediaType", method="PATCH",
             path=JOBS + "/here", body="{}", content_type="application/json")
+
+
+POLICY = "policy.one.alibabacloud.com/v1alpha1"
+
+
+def every_field(fleet):
+    """An object with several faults is told all of them at once, whatever its kind."""
+    def bad(plural, body, *paths):
+        kind = body["kind"]
+        s = refused(fleet, f"a {kind} with {len(paths)} wrong or missing fields", 422, "Invalid",
+                    path=url_of(plural, "default"), body=body)
+        check(fields(s) == set(paths), "    with the path of every one", sorted(fields(s)), paths)
+    job = make.pytorch_job("bad", labels={"a b": "c"})
+    specs = job["spec"]["pytorchReplicaSpecs"]
+    del specs["Master"]["template"]["spec"]["containers"]
+    del specs["Worker"]["template"]["spec"]["containers"][0]["name"]
+    specs["Worker"]["replicas"] = -1
+    job["spec"]["runPolicy"] = {"backoffLimit": "x", "ttlSecondsAfterFinished": 1.5}
+    bad("pytorchjobs", job, "metadata.labels", "spec.pytorchReplicaSpecs[Worker].replicas",
+        "spec.pytorchReplicaSpecs[Master].template.spec.containers",
+        "spec.pytorchReplicaSpecs[Worker].template.spec.containers[0].name",
+        "spec.runPolicy.backoffLimit", "spec.runPolicy.ttlSecondsAfterFinished")
+    bad("jobs", {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "No_Job"}, "spec": {
+        "parallelism": "x", "completions": -1, "template": {"spec": {"containers": [
+            {"name": "A B"}]}}}}, "metadata.name", "spec.parallelism", "spec.completions",
+        "spec.template.spec.containers[0].name")
+    bad("jobsets", {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+                    "metadata": {"name": "bad"}, "spec": {"replicatedJobs": [
+                        {"replicas": "x", "template": {}}, {"name": "b"}]}},
+        "spec.replicatedJobs[0].replicas", "spec.replicatedJobs[0].name",
+        "spec.replicatedJobs[1].template")
+    bad("propagationpolicies", {"apiVersion": POLICY, "kind": "PropagationPolicy",
+                                "metadata": {"name": "bad"}, "spec": {
+                                    "resourceSelectors": "x", "placement": {
+                                        "clusterAffinity": {"clusterNames": [1]},
+                                        "replicaScheduling": {"customSchedulingType": "Foo"}}}},
+        "spec.resourceSelectors", "spec.placement.clusterAffinity.clusterNames[0]",
+        "spec.placement.replicaScheduling.customSchedulingType")
+    bad("clusters", {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
+                     "metadata": {"name": "No_Cluster"}, "spec": {
+                         "syncMode": "Sideways", "taints": [{"key": "a", "effect": "X"}]}},
+        "metadata.name", "spec.syncMode", "spec.taints[0].effect")
+    bad("priorityclasses", {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                            "metadata": {"name": "bad"}, "value": "high"}, "value")
+
+
+def bad_amounts(fleet):
+    """Amounts that are wrong in several places, or only all together."""
+    job = make.pytorch_job("bad")
+    master, worker = (job["spec"]["pytorchReplicaSpecs"][r]["template"]["spec"]
+                      for r in ("Master", "Worker"))
+    master["overhead"] = {"cpu": "x"}
+    master["initContainers"] = [{"name": "i", "image": "i", "resources": {
+        "requests": {"cpu": "-1"}}}]
+    worker["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "1e30"
+    s = refused(fleet, "several bad quantities", 422, "Invalid", body=job)
+    begin = "spec.pytorchReplicaSpecs[{}].template.spec."
+    check({begin.format("Master") + "overhead[cpu]",
+           begin.format("Master") + "initContainers[0].resources.requests[cpu]",
+           begin.format("Worker") + "containers[0].resources.limits[nvidia.com/gpu]"} == fields(s),
+          "with the path of each", sorted(fields(s)))
+    job = make.pytorch_job("bad", workers=3, memory="4E")
+    s = refused(fleet, "pods that together ask for more than can be counted", 422, "Invalid",
+                "memory", body=job)
+    check(fields(s) == {"spec.pytorchReplicaSpecs[Worker]"}, "with the path", s)
+    job = make.pytorch_job("bad", workers=1000000)
+    s = refused(fleet, "too many pods", 422, "Invalid", "1000001", "100000", body=job)
+    check(fields(s) == {"spec.pytorchReplicaSpecs[Worker]"}, "with the path", s)
 
 
 def story_fields(fleet):
@@ -92,6 +184,7 @@ def story_fields(fleet):
     check("spec.pytorchReplicaSpecs" in fields(s), "with its path", s)
     refused(fleet, "a name that is none", 422, "Invalid", "metadata.name",
             body=make.pytorch_job("No_Name"))
+    every_field(fleet)
     path = ("spec.pytorchReplicaSpecs[Master].template.spec.containers[0].resources."
             "requests")
     for value in ("many", "1Zi", "-1", "1e30", ""):
@@ -100,6 +193,7 @@ def story_fields(fleet):
         pod["containers"][0]["resources"]["requests"]["cpu"] = value
         s = refused(fleet, f"a request of {value!r} cpu", 422, "Invalid", body=job)
         check(any(f.startswith(path) and "cpu" in f for f in fields(s)), "with its path", s)
+    bad_amounts(fleet)
     job = make.pytorch_job("small", workers=0, gpus=0, cpu="0.1m")
     fleet.client.create(job)
     fleet.watch("resourcebindings").await_object("small-pytorchjob", "exists", lambda o: True)
@@ -118,20 +212,39 @@ def story_quota_trees(fleet):
                                                   leaf("b", "6", "10", ["y"])),
         "spec.root", "13", "10")
     bad("a namespace in two leaves", tree(leaf("a", "1", "5", ["x"]), leaf("b", "1", "5", ["x"])),
-        "namespaces", "x")
+        "spec.root.children[1].namespaces[0]", "spec.root.children[0]", "x")
     inner = leaf("a", "1", "5", None, [leaf("a", "1", "5", ["x"])])
-    bad("a cycle of names", tree(inner), "a")
+    bad("a cycle of names", tree(inner), "spec.root.children[0].children[0].name", '\\"a\\"')
+    bad("a cycle over the root", tree(leaf("root", "1", "5", ["x"])), "spec.root.children[0].name")
     deep = leaf("n19", "1", "5", ["x"])
     for i in reversed(range(19)):
         deep = leaf(f"n{i}", "1", "5", None, [deep])
-    bad("a tree that is too deep", tree(deep), "spec.root")
+    bad("a tree that is too deep", tree(deep), "spec.root" + ".children[0]" * 16, "17", "16")
+    bad("a tree that is too wide", tree(*(leaf(f"n{i}", "0", "5", [f"ns{i}"])
+                                          for i in range(10001))),
+        "spec.root.children", "10001", "10000")
+    bad("children's min that cannot be added up", tree(
+        leaf("a", "9P", "9P", ["x"]), leaf("b", "9P", "9P", ["y"]), low="9P", high="9P"),
+        "spec.root.min.cpu", "9P")
+    bad("a node that has children and namespaces", tree(leaf("a", "1", "5", ["x"], [
+        leaf("b", "1", "5", ["y"])])), "spec.root.children[0].namespaces")
+    bad("a node without a name", tree(leaf("", "1", "5", ["x"])), "spec.root.children[0].name")
+    bad("a negative number of jobs", tree(make.quota_node("a", {}, {
+        "kube-queue/max-jobs": "-3"}, ["x"])), "spec.root.children[0].max[kube-queue/max-jobs]")
+    s = bad("several at once", tree(leaf("a", "x", "5", ["x"]), leaf("b", "1", "y")))
+    check(fields(s) == {"spec.root.children[0].min[cpu]", "spec.root.children[1].max[cpu]"},
+          "with the path of each", s)
     bad("a quantity that cannot be parsed", tree(leaf("a", "some", "5", ["x"])),
         "spec.root.children[0].min", "some")
     bad("a negative quantity", tree(leaf("a", "-1", "5", ["x"])), "spec.root.children[0].min")
     bad("an overflowing quantity", tree(leaf("a", "1", "1e30", ["x"])),
         "spec.root.children[0].max", "1e30")
     fleet.client.create(tree(leaf("a", "1", "5", ["x"])))
-    bad("a second tree", tree(leaf("b", "1", "5", ["y"]), name="another"))
+    bad("a second tree", tree(leaf("b", "1", "5", ["y"]), name="another"), "elasticquotatree")
+    _, headers, _ = fleet.client.raw("POST", url_of("elasticquotatrees", "default"), tree(
+        leaf("b", "1", "5", ["y"]), name="elsewhere", namespace="default"))
+    check("kube-system" in (headers.get("Warning") or ""),
+          "one outside kube-system has no effect, and a warning says so", headers.items())
     error = fleet.client.refused("PATCH", TREES + "/elasticquotatree", {"spec": {"root": {
         "max": {"cpu": "3"}}}}, content_type="application/merge-patch+json")
     check(error.code == 422 and "10" in error.status["message"] and "3" in
