@@ -78,6 +78,8 @@ static int admit(struct core *c, struct command *cmd)
 	    (cmd->verb == COMMAND_CREATE || cmd->verb == COMMAND_UPDATE) &&
 	    !(cmd->draft.flags & OBJECT_DELETING))
 		return quota_admit_command(c, cmd);
+	if (k->type == TYPE_ELASTIC_QUOTA_TREE && cmd->dry_run)
+		quota_preview_delete(c, cmd);
 	return 0;
 }
 

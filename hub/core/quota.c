@@ -4,6 +4,7 @@
 #include "core/admission/settle.h"
 #include "core/job.h"
 #include "core/queue_unit.h"
+#include "core/quota_preview.h"
 #include "core/quota_spec.h"
 #include "quota-tree/quota_message.h"
 
@@ -194,10 +195,33 @@ static const char *other_tree(struct core *c, const struct command *cmd)
 	return NULL;
 }
 
+static void preview(struct core *c, const struct cJSON *tree, struct buf *warnings)
+{
+	struct field_errors errors = {0};
+	auto_arena mem = ARENA_INIT;
+	struct elastic_node_spec root;
+
+	if (quota_spec_decode(tree, &mem, &root, &errors) == 0)
+		quota_preview(c, &root, warnings);
+	field_errors_done(&errors);
+}
+
+void quota_preview_delete(struct core *c, struct command *cmd)
+{
+	auto_buf warnings = BUF_MAX(16384);
+
+	if (!c->quota.tree || strcmp(cmd->ns, QUOTA_TREE_NAMESPACE) != 0 ||
+	    strcmp(cmd->name, c->quota.name) != 0)
+		return;
+	quota_preview(c, NULL, &warnings);
+	if (warnings.len && !cmd->warnings)
+		cmd->warnings = buf_steal(&warnings, NULL);
+}
+
 int quota_admit_command(struct core *c, struct command *cmd)
 {
 	struct field_errors *errors = xcalloc(1, sizeof(*errors));
-	auto_buf warnings = BUF_MAX(16384);
+	auto_buf warnings = BUF_MAX(65536);
 	auto_json *tree = NULL;
 
 	if (json_parse(span_make(cmd->draft.json, cmd->draft.len), NULL, &tree, &cmd->err) < 0) {
@@ -215,6 +239,8 @@ int quota_admit_command(struct core *c, struct command *cmd)
 	if (r < 0 || field_errors_any(errors))
 		return refuse(cmd, errors);
 	free(errors);
+	if (cmd->dry_run && strcmp(cmd->ns, QUOTA_TREE_NAMESPACE) == 0)
+		preview(c, tree, &warnings);
 	if (cmd->verb == COMMAND_CREATE && !cmd->dry_run &&
 	    strcmp(cmd->ns, QUOTA_TREE_NAMESPACE) == 0) {
 		free(c->quota.created);

@@ -21,6 +21,9 @@ void quota_observe_queue(struct core *c, const struct store_object *queue);
  * Fills the command's answer; 0 when it may go on. */
 int quota_admit_command(struct core *c, struct command *cmd);
 
+/* A dry run of the tree's deletion: warnings. */
+void quota_preview_delete(struct core *c, struct command *cmd);
+
 /* Files a job with its queue. 0, or ERR_NOT_FOUND with the documented sentence. */
 int quota_enqueue(struct core *c, struct job *j, bool admitted, struct err *reterr) MUST_CHECK;
 void quota_dequeue(struct core *c, struct job *j);

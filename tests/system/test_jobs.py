@@ -2,6 +2,8 @@
 """What becomes of jobs: every kind runs to its end, priorities overtake, quota holds and is
 borrowed, failures are told, users suspend and delete, and nothing is left on members."""
 
+import json
+
 from muster_test import Fleet, check, main
 from muster_test import objects as make
 from muster_test.watch import condition, is_true
@@ -235,6 +237,37 @@ def story_unjoin(fleet):
     fleet.client.delete("propagationpolicies", "example-policy")
     jobs.await_object("busy", "runs on the other member", lambda o: is_true(o, "Running"))
     check(True, "and runs on the other member once the policy lets it")
+
+
+def story_quota_edit_previewed(fleet):
+    """A dry run of a quota edit warns with the jobs whose fate changes, and changes nothing"""
+    two_members(fleet)
+    quota(fleet, 3)
+    jobs = fleet.watch("pytorchjobs")
+    fleet.client.create(make.pytorch_job("holder", duration="300s"))
+    jobs.await_object("holder", "runs", lambda o: is_true(o, "Running"))
+    fleet.client.create(make.pytorch_job("patient", duration="300s"))
+    fleet.watch("queueunits").await_object("patient-pytorchjob-rb-qu", "waits",
+                                           lambda o: o["status"].get("message"))
+
+    def tree(gpus):
+        limits = {"nvidia.com/gpu": str(gpus)}
+        return json.dumps({"spec": make.quota_tree(make.quota_node(
+            "root", limits, limits, children=[
+                make.quota_node("team", {}, limits, ["default"])]))["spec"]})
+    for kubectl in fleet.kubectls():
+        for gpus, words in ((6, "PyTorchJob default/patient would start"),
+                            (2, "PyTorchJob default/holder would no longer be within max")):
+            done = kubectl.run("patch", "elasticquotatree", "elasticquotatree", "-n",
+                               "kube-system", "--type=merge", "--dry-run=server", "-p",
+                               tree(gpus))
+            check(f"Warning: {words}" in done.stderr, f"kubectl {kubectl.version}: {words}",
+                  done.stdout, done.stderr)
+        done = kubectl.run("delete", "elasticquotatree", "elasticquotatree", "-n", "kube-system",
+                           "--dry-run=server")
+        check("default/holder would no longer belong to any elastic quota" in done.stderr,
+              f"kubectl {kubectl.version} delete: they would belong to none", done)
+    check(not is_true(fleet.client.get("pytorchjobs", "patient"), "Running"), "nothing changed")
 
 
 if __name__ == "__main__":

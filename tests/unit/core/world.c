@@ -172,6 +172,7 @@ static void send(struct world *w, struct command *c)
 
 	c->origin = w;
 	c->done = done;
+	c->dry_run = w->dry_run;
 	w->waiting++;
 	if (b->ops->submit(b, c, &w->err) < 0)
 		fail_msg("submit: %s", w->err.text);

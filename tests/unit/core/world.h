@@ -43,6 +43,7 @@ struct world {
 	struct net net; /* the core's orders come here */
 	usec now;
 	bool require_policy;
+	bool dry_run; /* of the commands that are sent from now on */
 	usec keep_finished;
 	uint64_t seed;
 	struct VEC(struct order *) orders; /* sent and not answered, oldest first */
