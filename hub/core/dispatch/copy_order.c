@@ -41,6 +41,29 @@ static struct order *call(const struct member *m, const char *method, char *take
 	return o;
 }
 
+/* What a copy is made of: metadata and spec. Managers' fields may be more than all the rest, and
+ * none of them leaves the hub. */
+static char *copy_parts(const struct store_object *o, size_t *ret_len)
+{
+	struct span key, value, meta = store_object_part(o, o->extents.metadata);
+	struct buf b = BUF_MAX(STORE_MAX_OBJECT);
+	const char *sep = "";
+
+	buf_add_str(&b, "{\"metadata\":{");
+	for (size_t pos = 0; json_text_next(meta, &pos, &key, &value);) {
+		if (span_is(key, "managedFields"))
+			continue;
+		buf_addf(&b, "%s\"%.*s\":", sep, SPAN_ARGS(key));
+		buf_add_span(&b, value);
+		sep = ",";
+	}
+	buf_add_str(&b, "},\"spec\":");
+	buf_add_span(&b,
+		     o->extents.spec.len ? store_object_part(o, o->extents.spec) : SPAN("null"));
+	buf_add_char(&b, '}');
+	return buf_steal(&b, ret_len);
+}
+
 static struct order *create_order(struct core *c, const struct job *j, const struct member *m)
 {
 	auto_buf path = BUF_INIT;
@@ -56,8 +79,7 @@ static struct order *create_order(struct core *c, const struct job *j, const str
 	memcpy(b->hub_uid, c->hub_uid, sizeof(b->hub_uid));
 	memcpy(b->job_uid, j->uid_text, sizeof(b->job_uid));
 	o->content_type = "application/json";
-	o->body = xstrndup(stored.json.ptr, stored.json.len);
-	o->body_len = stored.json.len;
+	o->body = copy_parts(&stored, &o->body_len);
 	o->build = build_copy;
 	o->build_arg = b;
 	return o;

@@ -27,12 +27,11 @@
 
 #define DISPATCH_UID_MAX 64 /* a uid's text on a member, NUL included */
 
+/* A restart takes a durable DECIDED for CREATING, which thus needs no commit of its own. */
 enum dispatch_step {
-	DISPATCH_IDLE = 0, /* no placement: the job may be placed anywhere */
-	DISPATCH_DECIDED =
-	    1,			/* durable decision; the way is prepared (namespace, dependencies).
-				 * A restart takes it for CREATING, which thus needs no row of its own */
-	DISPATCH_CREATING = 2,	/* a create may be under way, or have landed */
+	DISPATCH_IDLE = 0,     /* no placement: the job may be placed anywhere */
+	DISPATCH_DECIDED = 1,  /* durable decision; the way is prepared (namespace, dependencies) */
+	DISPATCH_CREATING = 2, /* a create may be under way, or have landed */
 	DISPATCH_SUSPENDED = 3, /* the copy exists, its uid is known; not yet started */
 	DISPATCH_STARTED = 4,	/* unsuspended (or about to be: the start is repeated until seen) */
 	DISPATCH_FINISHED = 5,	/* terminal status recorded; the copy stays for its readers */
