@@ -236,10 +236,29 @@ static bool same_key(const struct checker *c, const struct key_ref *a, const str
 	return span_eq(buf_span(&x), buf_span(&y));
 }
 
+/* The usual escapes, of a quote and of a backslash, into `out`, which has room; false for others.
+ */
+static bool unescape_plainly(const char *p, size_t len, char *out, size_t *ret_len)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < len; i++) {
+		if (p[i] == '\\' && p[++i] != '"' && p[i] != '\\')
+			return false;
+		out[n++] = p[i];
+	}
+	*ret_len = n;
+	return true;
+}
+
 static uint32_t hash_key(const struct checker *c, const struct key_ref *k)
 {
+	char plain[256];
+	size_t len;
+
 	if (!k->escaped)
 		return hash_of(c, c->start + k->at, k->len);
+	if (k->len <= sizeof(plain) && unescape_plainly(c->start + k->at, k->len, plain, &len))
+		return hash_of(c, plain, len);
 	auto_buf text = BUF_MAX(k->len);
 	json_unescape(raw_key(c, k), &text);
 	return hash_of(c, buf_span(&text).ptr, text.len);

@@ -113,23 +113,35 @@ static inline uint64_t prefix_parity(uint64_t x)
 	return x;
 }
 
+/* Without the quotes that a backslash escapes. The block begins outside of strings, so none is
+ * carried in; one that is carried out is part of the string that goes on. */
+static inline uint64_t plain_quotes(const struct block_bits *b)
+{
+	uint64_t quotes = b->quotes;
+	for (uint64_t left = b->slashes; left;) {
+		uint64_t slash = left & -left;
+		quotes &= ~(slash << 1);
+		left &= ~(slash | slash << 1);
+	}
+	return quotes;
+}
+
 /* Reads a container by blocks, counting brackets outside of strings: past its end, or where the
- * bytes must be read one by one for a while: before a backslash, a string that is longer than a
- * block, the end of the text. That place is outside of strings; *depth counts on. */
+ * bytes must be read one by one for a while: before a string that is longer than a block, or the
+ * end of the text. That place is outside of strings; *depth counts on. */
 static const char *past_blocks(const char *p, const char *end, int *depth)
 {
 	while (end - p >= BLOCK) {
 		struct block_bits b = block_read(p);
-		uint64_t inside = prefix_parity(b.quotes), used = ~(uint64_t)0;
+		uint64_t quotes = plain_quotes(&b);
+		uint64_t inside = prefix_parity(quotes), used = ~(uint64_t)0;
 		size_t n = BLOCK;
 		if (inside >> (BLOCK - 1)) { /* stop before the string that goes on */
-			n = (size_t)(BLOCK - 1 - __builtin_clzll(b.quotes));
+			n = (size_t)(BLOCK - 1 - __builtin_clzll(quotes));
 			if (n == 0)
 				break;
 			used >>= BLOCK - n;
 		}
-		if (b.slashes & used)
-			break;
 		used &= ~inside;
 		for (uint64_t left = (b.opens | b.closes) & used; left; left &= left - 1) {
 			*depth += b.opens & left & -left ? 1 : -1;
