@@ -164,13 +164,13 @@ static void attempt(struct call *c)
 	struct write *w = write_of(c);
 	struct apply a = {0};
 	struct err e = ERR_INIT;
-	int r = decode_apply(c, &a.config, &w->warnings, &e);
+	int r = decode_apply(c, &a.config, &w->duplicates, &e);
 
 	w->attempts++;
 	w->code = 200;
-	if (!r && w->strict && w->warnings.len)
+	if (!r && w->strict && w->duplicates.len)
 		r = err_set(&e, ERR_BAD_REQUEST, "error strict decoding YAML: %.*s",
-			    (int)w->warnings.len, w->warnings.ptr);
+			    (int)w->duplicates.len - 1, w->duplicates.ptr);
 	if (!r)
 		r = check_config(c, a.config, &e);
 	if (!r) {

@@ -30,7 +30,7 @@ static void attempt_create(struct call *c)
 	struct write *w = write_of(c);
 	auto_json *object = NULL;
 	struct err e = ERR_INIT;
-	int r = decode_object(c, &object, &w->warnings, &e);
+	int r = decode_object(c, &object, &w->duplicates, &e);
 	w->attempts++;
 	w->code = 201;
 	if (!r)

@@ -4,17 +4,32 @@
 #include "base/json.h"
 #include "base/yaml.h"
 
-static int parse_json(struct span text, bool *ret_duplicates, struct cJSON **ret,
-		      struct err *reterr)
+/* "data.k\n" -> `duplicate field "data.k"`. */
+static void name_duplicates(struct span text, struct buf *out)
+{
+	auto_buf paths = BUF_INIT;
+	struct span rest;
+
+	json_text_duplicates(text, &paths);
+	rest = buf_span(&paths);
+	while (rest.len) {
+		struct span line = span_split(&rest, '\n');
+		if (line.len)
+			buf_addf(out, "duplicate field \"%.*s\"\n", SPAN_ARGS(line));
+	}
+}
+
+int decode_json(struct span text, struct cJSON **ret, struct buf *duplicates, struct err *reterr)
 {
 	static const struct json_limits lenient = {.allow_duplicates = true};
 	struct err e = ERR_INIT;
 	int r = json_parse(text, NULL, ret, &e);
+
 	if (r && strstr(e.text, "duplicate") && json_parse(text, &lenient, ret, NULL) == 0) {
-		*ret_duplicates = true;
+		name_duplicates(text, duplicates);
 		r = 0;
 	}
-	if (reterr)
+	if (r && reterr)
 		*reterr = e;
 	return r;
 }
@@ -33,12 +48,11 @@ static int decode(const struct call *c, enum body_form form, struct cJSON **ret,
 	struct span body = buf_span(&c->request->body);
 	struct cJSON *tree = NULL;
 	struct err e = ERR_INIT;
-	bool twice = false;
 	int r;
 	if (form == BODY_JSON)
-		r = parse_json(body, &twice, &tree, &e);
+		r = decode_json(body, &tree, duplicates, &e);
 	else if (form == BODY_YAML)
-		r = yaml_parse(body, &tree, &e);
+		r = yaml_parse_noting(body, duplicates, &tree, &e);
 	else if (form == BODY_PROTOBUF)
 		r = protobuf_decode(body, &tree, &e);
 	else
@@ -50,8 +64,6 @@ static int decode(const struct call *c, enum body_form form, struct cJSON **ret,
 		*reterr = e;
 		return err_wrap(reterr, "couldn't read the request's body");
 	}
-	if (twice)
-		buf_addf(duplicates, "%s\n", e.text);
 	if (!json_is(tree, JSON_OBJECT)) {
 		r = err_set(reterr, ERR_BAD_REQUEST,
 			    "couldn't read the request's body: an object is expected, not %s",

@@ -9,10 +9,13 @@
 struct cJSON;
 
 /* The body as one object. `duplicates`: keep the last of duplicate keys and append
- * "duplicate field ..." lines, instead of refusing them. ERR_BAD_REQUEST with the position,
- * ERR_UNSUPPORTED_MEDIA. */
+ * lines like `duplicate field "data.k"`, instead of refusing them. ERR_BAD_REQUEST with the
+ * position, ERR_UNSUPPORTED_MEDIA. */
 int decode_object(const struct call *c, struct cJSON **ret, struct buf *duplicates,
 		  struct err *reterr) MUST_CHECK;
+/* JSON text of any type, a patch. As above, without words of its own around an error's. */
+int decode_json(struct span text, struct cJSON **ret, struct buf *duplicates,
+		struct err *reterr) MUST_CHECK;
 /* The configuration of an apply: YAML, or JSON under the same name. As above. */
 int decode_apply(const struct call *c, struct cJSON **ret, struct buf *duplicates,
 		 struct err *reterr) MUST_CHECK;

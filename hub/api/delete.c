@@ -34,6 +34,13 @@ static int read_policy(const struct cJSON *options, enum command_propagation *re
 {
 	const char *word = json_str(options, "propagationPolicy");
 	*ret = PROPAGATE_DEFAULT;
+	if (word && json_is(json_get(options, "orphanDependents"), JSON_BOOL))
+		return err_set_field(
+		    reterr, ERR_INVALID, "propagationPolicy",
+		    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: "
+		    "Invalid value: \"%.40s\": orphanDependents and "
+		    "deletionPropagation cannot be both set",
+		    word);
 	if (!word) {
 		const struct cJSON *orphan = json_get(options, "orphanDependents");
 		if (json_is(orphan, JSON_BOOL))

@@ -1,5 +1,6 @@
 /* PATCH: the stored object as a tree, patched, then the way of an update. */
 #include "api/apply.h"
+#include "api/decode.h"
 #include "api/update.h"
 #include "api/write.h"
 #include "base/json.h"
@@ -36,7 +37,7 @@ static int read_patch(struct call *c, enum patch_type *ret_type, struct cJSON **
 {
 	int r = choose_type(c, ret_type, reterr);
 	if (!r) {
-		r = json_parse(buf_span(&c->request->body), NULL, ret, reterr);
+		r = decode_json(buf_span(&c->request->body), ret, &write_of(c)->duplicates, reterr);
 		if (r)
 			r = err_wrap(reterr, "couldn't read the patch");
 	}

@@ -37,7 +37,7 @@ static void attempt_update(struct call *c)
 	struct store_object o;
 	struct err e = ERR_INIT;
 	bool changed = false;
-	int r = decode_object(c, &object, &w->warnings, &e);
+	int r = decode_object(c, &object, &w->duplicates, &e);
 	w->attempts++;
 	if (!r) {
 		w->conditional = meta_is_conditional(object);

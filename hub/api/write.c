@@ -138,6 +138,8 @@ void write_finish(struct call *c)
 	struct write *w = write_of(c);
 	call_warn(c, buf_span(&w->warnings));
 	buf_done(&w->warnings);
+	buf_done(&w->duplicates);
+	buf_done(&w->message);
 	field_errors_done(&w->errors);
 	free(w->dry_text);
 	command_destroy(w->command);
@@ -147,7 +149,9 @@ void write_finish(struct call *c)
 void write_fail(struct call *c, const struct err *e)
 {
 	struct write *w = write_of(c);
-	struct status_subject s = {.kind = c->kind, .name = w->name};
+	struct status_subject s = {.kind = w->about_patch ? NULL : c->kind,
+				   .name = w->about_patch ? NULL : w->name,
+				   .message = w->message.len ? w->message.ptr : NULL};
 	if (e->kind == ERR_INVALID && field_errors_any(&w->errors))
 		s.errors = &w->errors;
 	call_fail_with(c, e, &s);
@@ -191,62 +195,77 @@ int write_tree(struct call *c, const struct store_object *o, struct cJSON **ret,
 	return r;
 }
 
-/* "spec.bogus\nspec.x\n" -> `unknown field "spec.bogus", unknown field "spec.x"`. */
-static void name_unknown(struct span lines, const char *separator, struct buf *out)
+/* "spec.bogus\nspec.x\n" -> `unknown field "spec.bogus"` and so on, a line each. */
+static void name_unknown(struct span lines, struct buf *out)
 {
 	while (lines.len) {
 		struct span line = span_split(&lines, '\n');
 		if (line.len)
-			buf_addf(out, "%sunknown field \"%.*s\"", out->len ? separator : "",
-				 SPAN_ARGS(line));
+			buf_addf(out, "unknown field \"%.*s\"\n", SPAN_ARGS(line));
 	}
 }
 
-static int refuse_unknown(struct call *c, struct span unknown, struct err *reterr)
+static void join_lines(struct span lines, struct buf *out)
+{
+	for (bool first = true; lines.len; first = false) {
+		struct span line = span_split(&lines, '\n');
+		if (line.len)
+			buf_addf(out, "%s%.*s", first ? "" : ", ", SPAN_ARGS(line));
+	}
+}
+
+/* The words of apiserver: of a patch it is the patch that is invalid. */
+static int refuse_fields(struct call *c, struct span complaints, struct err *reterr)
 {
 	struct write *w = write_of(c);
-	struct buf words = BUF_MAX(4096);
-	int r;
-	name_unknown(unknown, ", ", &words);
-	if (w->warnings.len) { /* duplicate fields */
-		struct span lines = buf_span(&w->warnings);
-		while (lines.len) {
-			struct span line = span_split(&lines, '\n');
-			if (line.len)
-				buf_addf(&words, "%s%.*s", words.len ? ", " : "", SPAN_ARGS(line));
-		}
+	auto_buf words = BUF_INIT, shown = BUF_INIT;
+
+	join_lines(complaints, &words);
+	if (c->request->method != HTTP_PATCH || w->upserts) {
+		buf_addf(&w->message,
+			 "%s in version \"%s\" cannot be handled as a %s: strict decoding error: "
+			 "%s",
+			 c->kind->kind, c->kind->version, c->kind->kind, words.ptr);
+		return err_set(reterr, ERR_BAD_REQUEST, "%s", w->message.ptr);
 	}
-	r = err_set(reterr, ERR_BAD_REQUEST,
-		    "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s",
-		    c->kind->kind, c->kind->version, c->kind->kind, words.ptr ? words.ptr : "");
-	buf_done(&words);
-	return r;
+	buf_add_json_str(&shown, buf_span(&c->request->body));
+	field_errors_add(&w->errors, FIELD_INVALID, "patch", shown.ptr, "strict decoding error: %s",
+			 words.ptr);
+	buf_addf(&w->message,
+		 " \"\" is invalid: patch: Invalid value: %s: strict decoding error: %s", shown.ptr,
+		 words.ptr);
+	w->about_patch = true;
+	return err_set(reterr, ERR_INVALID, "%s", w->message.ptr);
+}
+
+/* What decoding had to say about fields: nothing, warnings, or an error. */
+static int judge_fields(struct call *c, struct span unknown, struct err *reterr)
+{
+	struct write *w = write_of(c);
+	auto_buf complaints = BUF_INIT;
+
+	if (w->ignore || (!unknown.len && !w->duplicates.len))
+		return 0;
+	buf_add_span(&complaints, buf_span(&w->duplicates));
+	name_unknown(unknown, &complaints);
+	if (w->strict)
+		return refuse_fields(c, buf_span(&complaints), reterr);
+	buf_add_span(&w->warnings, buf_span(&complaints));
+	return 0;
 }
 
 int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old, struct err *reterr)
 {
 	struct write *w = write_of(c);
-	struct buf unknown = BUF_INIT;
+	auto_buf unknown = BUF_INIT;
 	struct kind_write kw = {.old = old,
 				.subresource =
 				    c->info.subresource.len ? c->info.subresource.ptr : "",
 				.now = clock_now(),
 				.warnings = &w->warnings};
-	int r = 0;
-	if (w->strict && w->warnings.len)
-		r = refuse_unknown(c, SPAN(""), reterr);
-	if (!r)
-		schema_admit(c->kind, object, &kw, &w->errors, w->ignore ? NULL : &unknown);
-	if (!r && w->strict && unknown.len)
-		r = refuse_unknown(c, buf_span(&unknown), reterr);
-	else if (!r && unknown.len) {
-		struct buf lines = BUF_INIT;
-		name_unknown(buf_span(&unknown), "\n", &lines);
-		buf_add_span(&w->warnings, buf_span(&lines));
-		buf_add_char(&w->warnings, '\n');
-		buf_done(&lines);
-	}
-	buf_done(&unknown);
+	int r;
+	schema_admit(c->kind, object, &kw, &w->errors, w->ignore ? NULL : &unknown);
+	r = judge_fields(c, buf_span(&unknown), reterr);
 	if (!r && field_errors_any(&w->errors))
 		r = status_set_invalid(reterr, c->kind, w->name, &w->errors);
 	return r ? r : escalation_check(c, object, old, reterr);
@@ -326,6 +345,20 @@ static void to_stored(const struct call *c, struct cJSON *object)
 		json_replace(object, old, json_new_str(kind_api_version(stored, version)));
 }
 
+/* A draft's text with its resourceVersion; 0: a new object, which has none yet. */
+static void add_with_revision(const struct object_draft *d, uint64_t revision, struct buf *out)
+{
+	static const char member[] = ",\"resourceVersion\":\"";
+	size_t at = d->extents.revision.at;
+	bool cut = !revision && at >= sizeof(member) - 1 &&
+		   memcmp(d->json + at - (sizeof(member) - 1), member, sizeof(member) - 1) == 0;
+
+	buf_add(out, d->json, cut ? at - (sizeof(member) - 1) : at);
+	if (revision)
+		buf_add_u64(out, revision);
+	buf_add(out, d->json + at + cut, d->len - at - cut);
+}
+
 void write_submit(struct call *c, enum command_verb verb, struct cJSON *object,
 		  uint64_t expected_revision, enum command_propagation propagation)
 {
@@ -341,9 +374,10 @@ void write_submit(struct call *c, enum command_verb verb, struct cJSON *object,
 		return;
 	}
 	if (c->dry_run) {
+		struct buf text = BUF_MAX(STORE_MAX_OBJECT);
+		add_with_revision(&draft, verb == COMMAND_CREATE ? 0 : expected_revision, &text);
 		free(w->dry_text);
-		w->dry_text = xstrndup(draft.json, draft.len);
-		w->dry_len = draft.len;
+		w->dry_text = buf_steal(&text, &w->dry_len);
 	}
 	cmd = write_command(c, verb, c->info.ns, span_of(w->name));
 	cmd->expected_revision = expected_revision;
@@ -389,6 +423,13 @@ static int render_result(struct call *c, const struct command *cmd)
 		r = store_get_at(reader, &key, cmd->revision, &o);
 	if (!r)
 		render_object(&render, &o, &c->answer.body);
+	if (r == -ENOENT && cmd->verb == COMMAND_UPDATE && cmd->draft.json) {
+		/* Its last finalizer went with this write, and it with that: its last state. */
+		auto_buf text = BUF_MAX(STORE_MAX_OBJECT);
+		add_with_revision(&cmd->draft, cmd->revision, &text);
+		render_text(&render, buf_span(&text), &c->answer.body);
+		r = 0;
+	}
 	return r;
 }
 
@@ -416,6 +457,7 @@ static void on_answer(struct call *c)
 	if (cmd->err.kind != ERR_NONE && goes_round_again(w) && !c->gone) {
 		w->command = command_destroy(cmd);
 		buf_clear(&w->warnings);
+		buf_clear(&w->duplicates);
 		field_errors_done(&w->errors);
 		w->errors = (struct field_errors){0};
 		call_to_worker(c, w->attempt);

@@ -19,12 +19,15 @@ struct cJSON;
 
 struct write {
 	int attempts;
-	bool conditional;    /* the request named a resourceVersion */
-	bool generated;	     /* the name is of our making */
-	bool upserts;	     /* an apply: creates what is not there, changes what is */
-	bool strict, ignore; /* fieldValidation=Strict, Ignore; neither: Warn */
-	int code;	     /* of success: 200 or 201 */
-	struct buf warnings; /* lines */
+	bool conditional;      /* the request named a resourceVersion */
+	bool generated;	       /* the name is of our making */
+	bool upserts;	       /* an apply: creates what is not there, changes what is */
+	bool strict, ignore;   /* fieldValidation=Strict, Ignore; neither: Warn */
+	int code;	       /* of success: 200 or 201 */
+	struct buf warnings;   /* lines */
+	struct buf duplicates; /* lines: keys that the body has twice */
+	struct buf message;    /* of a failure, when it is longer than an err's text */
+	bool about_patch;      /* the failure is of the patch, not of the object */
 	struct field_errors errors;
 	struct command *command; /* of the attempt under way */
 	char *dry_text;		 /* a dry run's result, with empty resourceVersion */
@@ -55,7 +58,8 @@ struct managed_write write_manager(const struct call *c);
  * that applied brought some. */
 void write_record(struct call *c, const struct cJSON *old, struct cJSON *object,
 		  const struct cJSON *sent);
-/* Defaults, prunes, validates. Adds warnings or fails as fieldValidation says. */
+/* Defaults, prunes, validates. Unknown and duplicate fields become warnings, an error or nothing,
+ * as fieldValidation says; in a patch they are errors of the patch. */
 int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old,
 		struct err *reterr) MUST_CHECK;
 /* After meta.h refused with `r`: the 422 then names what is wrong in the rest as well, for a user

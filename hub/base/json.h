@@ -68,6 +68,10 @@ struct span json_text_plain(struct span value);
 /* An integer value. -EINVAL when not an integer literal, -ERANGE over int64. */
 int json_text_int64(struct span value, int64_t *ret);
 
+/* The paths of keys that stand twice in one object ("spec.containers[0].image"), each ended by
+ * '\n', appended to out. For text checked with allow_duplicates. */
+void json_text_duplicates(struct span text, struct buf *out);
+
 /* ---- tree ---- */
 
 int json_parse(struct span text, const struct json_limits *limits, struct cJSON **ret,

@@ -36,6 +36,7 @@ struct reader {
 	struct map anchors; /* name -> struct anchor, of the current document */
 	size_t nodes, bytes;
 	int depth;
+	struct buf *duplicates; /* lines; may be NULL */
 	struct err *reterr;
 };
 
@@ -327,6 +328,9 @@ static int parse_member(struct reader *r, const yaml_event_t *key_ev, struct map
 		e = parse_value(r, &ev, &v);
 	if (e < 0)
 		return e;
+	if (r->duplicates && json_members_find(&m->members, buf_span(&key)))
+		buf_addf(r->duplicates, "line %zu: key \"%.*s\" already set in map\n",
+			 line_of(key_ev), SPAN_ARGS(buf_span(&key)));
 	json_members_set(&m->members, buf_span(&key), v.node); /* the last one wins */
 	grow(&m->value->size, &v.size);
 	m->value->size.bytes += key.len;
@@ -438,12 +442,13 @@ static int walk(struct reader *r, int (*each)(void *arg, struct cJSON *take_doc)
 	}
 }
 
-int yaml_each(struct span text, int (*each)(void *arg, struct cJSON *take_doc), void *arg,
-	      struct err *reterr)
+static int each_document(struct span text, struct buf *duplicates,
+			 int (*each)(void *arg, struct cJSON *take_doc), void *arg,
+			 struct err *reterr)
 {
 	const struct json_limits limits = {
 	    .max_bytes = YAML_MAX_BYTES, .max_depth = YAML_MAX_DEPTH, .allow_duplicates = true};
-	struct reader r = {.reterr = reterr};
+	struct reader r = {.duplicates = duplicates, .reterr = reterr};
 	struct cJSON *doc;
 
 	if (text.len > YAML_MAX_BYTES)
@@ -458,6 +463,12 @@ int yaml_each(struct span text, int (*each)(void *arg, struct cJSON *take_doc), 
 	int e = walk(&r, each, arg);
 	yaml_parser_delete(&r.parser);
 	return e;
+}
+
+int yaml_each(struct span text, int (*each)(void *arg, struct cJSON *take_doc), void *arg,
+	      struct err *reterr)
+{
+	return each_document(text, NULL, each, arg, reterr);
 }
 
 struct single {
@@ -477,10 +488,11 @@ static int keep_single(void *arg, struct cJSON *take_doc)
 	return 0;
 }
 
-int yaml_parse(struct span text, struct cJSON **ret, struct err *reterr)
+int yaml_parse_noting(struct span text, struct buf *duplicates, struct cJSON **ret,
+		      struct err *reterr)
 {
 	struct single s = {0};
-	int e = yaml_each(text, keep_single, &s, reterr);
+	int e = each_document(text, duplicates, keep_single, &s, reterr);
 	if (s.more)
 		e = err_set(reterr, ERR_BAD_REQUEST, "more than one YAML document");
 	else if (e == 0 && !s.doc)
@@ -490,4 +502,9 @@ int yaml_parse(struct span text, struct cJSON **ret, struct err *reterr)
 	else
 		*ret = s.doc;
 	return e;
+}
+
+int yaml_parse(struct span text, struct cJSON **ret, struct err *reterr)
+{
+	return yaml_parse_noting(text, NULL, ret, reterr);
 }

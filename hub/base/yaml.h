@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/span.h"
 
+struct buf;
 struct cJSON;
 
 #define YAML_MAX_DEPTH 64
@@ -26,6 +27,10 @@ struct cJSON;
 int yaml_each(struct span text, int (*each)(void *arg, struct cJSON *take_doc), void *arg,
 	      struct err *reterr) MUST_CHECK;
 
+/* As below, and "line N: key "x" already set in map" for every key that stands twice in one
+ * mapping, each ended by '\n', appended to duplicates. */
+int yaml_parse_noting(struct span text, struct buf *duplicates, struct cJSON **ret,
+		      struct err *reterr) MUST_CHECK;
 /* Exactly one document; ERR_BAD_REQUEST when there is none or more than one. */
 int yaml_parse(struct span text, struct cJSON **ret, struct err *reterr) MUST_CHECK;
 

@@ -16,8 +16,8 @@
  * is removed, unless another manager owns it too.
  *
  * What a plain create costs. Its one entry is printed straight from the new tree, without sets
- * (managed_create.c): less than parsing the body took, measured as create-managed by the benchmark
- * `object`, and about half as many bytes more to print and store. It is stored at once,
+ * (managed_create.c): about as long as parsing the body, measured as create-managed by the
+ *benchmark `object`, and about half as many bytes more to print and store. It is stored at once,
  * not made when somebody asks, because a GET, a LIST and a watch send the stored bytes: an entry
  * that is made on reading would cost every reader what the one writer saves, and would show
  * another state of the object than the one that was written. Objects that the hub makes by itself

@@ -129,6 +129,74 @@ def story_every_kubectl(fleet):
         the_verbs(fleet, kubectl)
 
 
+def server_side(fleet, kubectl):
+    v = kubectl.version
+    name = "side-" + v.lower().replace(".", "-")
+
+    def config(**data):
+        return json.dumps({"apiVersion": "v1", "kind": "ConfigMap",
+                           "metadata": {"name": name}, "data": data})
+
+    def apply(text, *args):
+        return kubectl.run("apply", "--server-side", "-f", "-", *args, stdin=text)
+
+    def managers():
+        entries = fleet.client.get("configmaps", name)["metadata"].get("managedFields", [])
+        return sorted((e["manager"], e["operation"]) for e in entries)
+
+    shown = apply(config(a="1", b="1"))
+    check(shown.returncode == 0 and "serverside-applied" in shown.stdout,
+          f"{v}: apply --server-side creates", shown)
+    check(managers() == [("kubectl", "Apply")], f"{v}: and owns what it said", managers())
+    shown = apply(config(b="2"), "--field-manager=other")
+    check(shown.returncode == 1 and
+          'Apply failed with 1 conflict: conflict with "kubectl": .data.b' in shown.stderr and
+          "--force-conflicts" in shown.stderr, f"{v}: another manager hears of a conflict", shown)
+    shown = apply(config(b="2"), "--field-manager=other", "--force-conflicts")
+    check(shown.returncode == 0, f"{v}: --force-conflicts takes the field", shown)
+    shown = apply(config(a="3"), "--dry-run=server")
+    check(shown.returncode == 0 and
+          fleet.client.get("configmaps", name)["data"] == {"a": "1", "b": "2"},
+          f"{v}: --dry-run=server changes nothing", shown)
+    shown = apply(config(a="3"))
+    check(shown.returncode == 0 and
+          fleet.client.get("configmaps", name)["data"] == {"a": "3", "b": "2"},
+          f"{v}: a field that another owns is not removed", shown)
+    if v != "1.20":  # which always shows them
+        shown = kubectl("get", "configmap", name, "-o", "yaml")
+        check("managedFields" not in shown, f"{v}: get hides managedFields", shown)
+        shown = kubectl("get", "configmap", name, "-o", "yaml", "--show-managed-fields")
+        check("f:data:" in shown, f"{v}: get --show-managed-fields shows them", shown)
+        diff = kubectl.run("diff", "--server-side", "-f", "-", stdin=config(a="4"))
+        lines = [line for line in diff.stdout.splitlines() if line[:1] in "+-" and
+                 line[:3] not in ("+++", "---")]
+        check(diff.returncode == 1 and lines == ["-  a: \"3\"", "+  a: \"4\""],
+              f"{v}: diff --server-side shows what would change, and nothing else", diff)
+    kubectl("delete", "configmap", name)
+
+    # From client-side to server-side, and back.
+    kubectl("apply", "-f", "-", stdin=config(a="1", b="1"))
+    shown = apply(config(a="2"))
+    check(shown.returncode == 0, f"{v}: server-side apply after client-side: no conflict", shown)
+    data = fleet.client.get("configmaps", name)["data"]
+    if v == "1.20":  # which does not hand its fields over
+        check(data == {"a": "2", "b": "1"}, f"{v}: and the value is there", data)
+    else:
+        check(data == {"a": "2"} and ("kubectl-client-side-apply", "Update") not in managers(),
+              f"{v}: and what it does not say any more is gone", (data, managers()))
+    kubectl("apply", "-f", "-", stdin=config(a="3"))
+    check(fleet.client.get("configmaps", name)["data"].get("a") == "3",
+          f"{v}: client-side apply again")
+    kubectl("delete", "configmap", name)
+
+
+def story_server_side_apply(fleet):
+    """Server-side apply: owners, conflicts, force, dry run, and going over from client-side"""
+    fleet.start_hub()
+    for kubectl in fleet.kubectls():
+        server_side(fleet, kubectl)
+
+
 def story_strict_fields(fleet):
     """A kubectl that validates on the server hears of a misspelt field"""
     fleet.start_hub()

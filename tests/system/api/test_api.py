@@ -118,6 +118,31 @@ class Objects(Case):
         s = self.fails(404, "NotFound", self.client.put(CM + "/none", config_map("none")))
         self.assertEqual(s["message"], 'configmaps "none" not found')
 
+    def test_a_dry_run_shows_what_would_be(self):
+        """kubectl diff compares it with what is there: the version must not differ."""
+        made = self.must(201, self.client.post(CM, config_map("dr")))
+        got = self.must(201, self.client.post(CM, config_map("dr-new"), dryRun="All"))
+        self.assertNotIn("resourceVersion", got["metadata"])
+        self.assertIn("uid", got["metadata"])
+        for answer in (self.client.patch(CM + "/dr", {"data": {"k": "w"}}, dryRun="All"),
+                       self.client.put(CM + "/dr", config_map("dr", data={"k": "w"}),
+                                       dryRun="All")):
+            got = self.must(200, answer)
+            self.assertEqual(got["data"], {"k": "w"})
+            self.assertEqual(got["metadata"]["resourceVersion"],
+                             made["metadata"]["resourceVersion"])
+        for options in ({"body": {"dryRun": ["All"]}}, {"dryRun": "All"}):
+            self.must(200, self.client.delete(CM + "/dr", **options))
+            self.must(200, self.client.delete(CM, labelSelector="!x", **options))
+        self.assertEqual(self.must(200, self.client.get(CM + "/dr")), made)
+
+    def test_contrary_delete_options_are_refused(self):
+        self.must(201, self.client.post(CM, config_map("do")))
+        for options in ({"propagationPolicy": "Perhaps"}, {"dryRun": ["Some"]},
+                        {"propagationPolicy": "Orphan", "orphanDependents": True}):
+            self.fails(422, "Invalid", self.client.delete(CM + "/do", options))
+        self.must(200, self.client.get(CM + "/do"))
+
     def test_a_delete_answers_with_the_uid(self):
         made = self.must(201, self.client.post(CM, config_map("gone")))
         s = self.must(200, self.client.delete(CM + "/gone", {"propagationPolicy": "Background"}))
@@ -456,14 +481,56 @@ class Validation(Case):
         self.assertEqual((status, headers.get("Warning")), (201, None), body)
         self.fails(422, "Invalid", self.client.post(self.path, job, fieldValidation="Maybe"))
 
-    def test_duplicate_keys_are_refused_or_warned_of(self):
-        text = json.dumps(config_map("dup"))[:-1] + ', "data": {"k": "last"}}'
-        s = self.fails(400, "BadRequest", self.client.post(CM, text, fieldValidation="Strict"))
-        self.assertIn("strict decoding error", s["message"])
+    def test_duplicate_keys_are_named_by_their_paths(self):
+        text = json.dumps(config_map("dup", {"a": "1"}))[:-1] + ', "data": {"k": "x", "k": "y"}}'
+        text = text.replace('"a": "1"', '"a": "1", "\\u0061": "2", "a": "3"')
+        status, headers, body = self.client.request("POST", CM, text[:-1] + ', "bogus": 1}',
+                                                    fieldValidation="Strict")
+        s = json.loads(body)
+        self.assertEqual((status, headers.get("Warning")), (400, None), s)
+        self.assertEqual(s["message"], 'ConfigMap in version "v1" cannot be handled as a '
+                         'ConfigMap: strict decoding error: duplicate field "metadata.labels.a", '
+                         'duplicate field "data.k", duplicate field "data", unknown field '
+                         '"bogus"')
         status, headers, body = self.client.request("POST", CM, text)
         self.assertEqual(status, 201, body)
-        self.assertIn("duplicate", headers["Warning"])
-        self.assertEqual(json.loads(body)["data"], {"k": "last"})
+        self.assertEqual(headers.get_all("Warning"), [
+            '299 - "duplicate field \\"metadata.labels.a\\""',
+            '299 - "duplicate field \\"data.k\\""', '299 - "duplicate field \\"data\\""'])
+        self.assertEqual(json.loads(body)["data"], {"k": "y"})
+        self.assertEqual(json.loads(body)["metadata"]["labels"], {"a": "3"})
+        status, headers, body = self.client.request("POST", CM, text.replace('"dup"', '"dup2"'),
+                                                    fieldValidation="Ignore")
+        self.assertEqual((status, headers.get("Warning")), (201, None), body)
+
+    def test_a_patch_is_judged_as_a_patch(self):
+        self.must(201, self.client.post(CM, config_map("vp")))
+        patch = '{"bogus":1,"data":{"a":"1","a":"2"}}'
+        s = self.fails(422, "Invalid", self.client.patch(CM + "/vp", patch,
+                                                         fieldValidation="Strict"))
+        self.assertEqual(s["message"], ' "" is invalid: patch: Invalid value: '
+                         + json.dumps(patch) + ': strict decoding error: duplicate field '
+                         '"data.a", unknown field "bogus"')
+        self.assertEqual([c["field"] for c in s["details"]["causes"]], ["patch"])
+        status, headers, body = self.client.request(
+            "PATCH", CM + "/vp", patch, content_type="application/merge-patch+json")
+        self.assertEqual(status, 200, body)
+        self.assertEqual(headers.get_all("Warning"), [
+            '299 - "duplicate field \\"data.a\\""', '299 - "unknown field \\"bogus\\""'])
+        self.assertEqual(json.loads(body)["data"], {"k": "v", "a": "2"})
+
+    def test_duplicate_keys_in_yaml_are_named_by_their_lines(self):
+        text = ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vy}\n"
+                "data:\n  a: '1'\n  a: '2'\n")
+        s = self.fails(400, "BadRequest", self.client.patch(
+            CM + "/vy", text, kind="apply", fieldManager="m", fieldValidation="Strict"))
+        self.assertEqual(s["message"],
+                         'error strict decoding YAML: line 6: key "a" already set in map')
+        status, headers, body = self.client.request(
+            "POST", CM, text, content_type="application/yaml")
+        self.assertEqual(status, 201, body)
+        self.assertEqual(headers["Warning"],
+                         '299 - "line 6: key \\"a\\" already set in map"')
 
     def test_every_wrong_field_is_named(self):
         job = pytorch_job("wrong")

@@ -181,8 +181,27 @@ static void a_value_of_any_shape_ends_where_it_ends(void **state)
 	}
 }
 
-RUN(T(types_are_told_by_the_first_byte), T(members_are_found_by_their_whole_key),
-    T(a_path_goes_down_through_objects), T(walking_an_array_gives_each_element),
-    T(walking_an_object_gives_keys_as_written), T(strings_are_decoded),
-    T(a_string_without_escapes_needs_no_copy), T(integers_are_read_exactly),
+static void keys_that_stand_twice_are_named_by_their_paths(void **state)
+{
+	static const struct {
+		const char *text, *paths;
+	} rows[] = {
+	    {"{\"a\":1,\"b\":2}", ""},
+	    {"{\"a\":1,\"a\":2,\"a\":3}", "a\n"},
+	    {"{\"a\":1,\"\\u0061\":2}", "a\n"},
+	    {"{\"o\":{\"x\":[1,{\"k\":1,\"k\":2}]},\"a\":1,\"a\":1}", "o.x[1].k\na\n"},
+	    {"[[{\"z\":0,\"y\":0,\"z\":0,\"y\":0}]]", "[0][0].y\n[0][0].z\n"},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		auto_buf out = BUF_INIT;
+		json_text_duplicates(span_of(rows[i].text), &out);
+		assert_true(span_is(buf_span(&out), rows[i].paths));
+	}
+}
+
+RUN(T(keys_that_stand_twice_are_named_by_their_paths), T(types_are_told_by_the_first_byte),
+    T(members_are_found_by_their_whole_key), T(a_path_goes_down_through_objects),
+    T(walking_an_array_gives_each_element), T(walking_an_object_gives_keys_as_written),
+    T(strings_are_decoded), T(a_string_without_escapes_needs_no_copy), T(integers_are_read_exactly),
     T(a_value_of_any_shape_ends_where_it_ends))

@@ -308,7 +308,20 @@ static void wide_mappings_are_quick_and_limited(void **state)
 	assert_refused(b.ptr, ERR_TOO_LARGE, "too many keys");
 }
 
-RUN(T(plain_scalars_mean_what_they_mean_to_kubectl), T(quoted_and_block_scalars_are_strings),
+static void keys_that_stand_twice_are_noted_by_their_lines(void **state)
+{
+	auto_buf notes = BUF_INIT;
+	auto_json *doc = NULL;
+	(void)state;
+	assert_int_equal(
+	    yaml_parse_noting(SPAN("a: 1\nb:\n  c: 1\n  'c': 2\na: 2\n"), &notes, &doc, NULL), 0);
+	assert_string_equal(notes.ptr, "line 4: key \"c\" already set in map\n"
+				       "line 5: key \"a\" already set in map\n");
+	assert_int_equal(json_len(doc), 2);
+}
+
+RUN(T(keys_that_stand_twice_are_noted_by_their_lines),
+    T(plain_scalars_mean_what_they_mean_to_kubectl), T(quoted_and_block_scalars_are_strings),
     T(tags_decide_where_they_stand), T(keys_are_resolved_and_become_strings),
     T(what_json_cannot_say_is_refused), T(anchors_are_copied_to_their_aliases),
     T(merge_keys_add_what_is_not_there), T(an_alias_bomb_is_refused_early),
