@@ -416,6 +416,84 @@ static void a_configuration_that_does_not_fit_is_refused_with_its_path(void **st
 	}
 }
 
+/* ---- two versions: v2 calls x z ---- */
+
+static const struct schema_field spec2_fields[] = {{"y", &string}, {"z", &string}};
+static const struct schema spec2 = {.type = SCHEMA_OBJECT, .fields = spec2_fields, .n_fields = 2};
+static const struct schema_field root2_fields[] = {
+    {"apiVersion", &string}, {"kind", &string}, {"metadata", &any}, {"spec", &spec2}};
+static const struct schema root2 = {.type = SCHEMA_OBJECT, .fields = root2_fields, .n_fields = 4};
+
+static void rename_member(struct cJSON *object, const char *from, const char *to)
+{
+	struct cJSON *in = json_get(object, "spec"), *v = json_take(in, from);
+	json_set(in, to, v);
+}
+
+static void convert(const struct kind *k, struct cJSON *object, enum kind_conversion way)
+{
+	if (way == KIND_TO_STORED)
+		rename_member(object, "z", "x");
+	else
+		rename_member(object, "x", "z");
+	json_set_str(object, "apiVersion", way == KIND_TO_STORED ? "g/v1" : "g/v2");
+}
+
+static const struct kind kind2 = {.type = 1,
+				  .group = "g",
+				  .version = "v2",
+				  .kind = "K",
+				  .plural = "ks",
+				  .schema = &root2,
+				  .convert = convert};
+static const struct kind *const both_kinds[] = {&kind, &kind2};
+static const struct kind_set both = {both_kinds, 2};
+
+static struct managed_write by_version(const char *manager, const struct kind *k)
+{
+	struct managed_write w = by(manager);
+	w.kinds = &both;
+	w.kind = k;
+	return w;
+}
+
+#define CONFIG2(spec_text)                                                                         \
+	"{'apiVersion':'g/v2','kind':'K','metadata':{'name':'n'},'spec':" spec_text "}"
+
+static void a_conflict_is_told_in_the_version_of_the_owner(void **state)
+{
+	auto_json *o = NULL;
+	(void)apply(&o, by_version("a", &kind), CONFIG("{'x':'1','y':'1'}"), false);
+	convert(&kind2, o, KIND_FROM_STORED);
+	struct applied a = apply(&o, by_version("b", &kind2), CONFIG2("{'z':'2'}"), false);
+	assert_string_equal(a.message,
+			    "Apply failed with 1 conflict: conflict with \"a\": .spec.x");
+	assert_int_equal(apply(&o, by_version("b", &kind2), CONFIG2("{'z':'2'}"), true).r, 0);
+	assert_spec(o, "{'y':'1','z':'2'}");
+	assert_owners(o, "a Apply {'f:spec':{'f:y':{}}}\nb Apply {'f:spec':{'f:z':{}}}\n");
+}
+
+static void a_manager_may_change_to_another_version(void **state)
+{
+	auto_json *o = NULL;
+	(void)apply(&o, by_version("a", &kind), CONFIG("{'x':'1','y':'1'}"), false);
+	(void)apply(&o, by_version("b", &kind), CONFIG("{'x':'1'}"), false);
+	convert(&kind2, o, KIND_FROM_STORED);
+	/* y was the manager's alone, x is another's too. */
+	assert_int_equal(apply(&o, by_version("a", &kind2), CONFIG2("{}"), false).r, 0);
+	assert_spec(o, "{'z':'1'}");
+	assert_owners(o, "a Apply {'f:spec':{}}\nb Apply {'f:spec':{'f:x':{}}}\n");
+}
+
+static void entries_of_versions_that_are_not_served_go(void **state)
+{
+	auto_json *o = created("a", "{'x':'1'}");
+	json_set_str(json_at(json_path(o, "metadata", "managedFields", NULL), 0), "apiVersion",
+		     "g/v0");
+	o = updated(o, by_version("b", &kind), object_of("{'x':'2'}"), NULL);
+	assert_owners(o, "b Update {'f:spec':{'f:x':{}}}\n");
+}
+
 static void a_manager_is_named_by_its_user_agent(void **state)
 {
 	char name[MANAGED_MAX_NAME + 1], agent[300];
@@ -456,6 +534,9 @@ int main(void)
 	    cmocka_unit_test(kubectl_takes_over_what_it_applied_itself_and_is_unchanged),
 	    cmocka_unit_test(status_in_a_configuration_of_the_object_counts_for_nothing),
 	    cmocka_unit_test(a_configuration_that_does_not_fit_is_refused_with_its_path),
+	    cmocka_unit_test(a_conflict_is_told_in_the_version_of_the_owner),
+	    cmocka_unit_test(a_manager_may_change_to_another_version),
+	    cmocka_unit_test(entries_of_versions_that_are_not_served_go),
 	    cmocka_unit_test(a_manager_is_named_by_its_user_agent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
