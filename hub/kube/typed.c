@@ -215,7 +215,37 @@ struct field_set typed_fields(struct arena *mem, const struct schema *s, const s
 
 /* ---- differences ---- */
 
-static void compare(struct arena *mem, const struct schema *s, const struct cJSON *before,
+/* Most of an object is not what an update changes: parts that are the same as they are written
+ * are passed over. So many values may be looked at for it, since each level looks again. */
+#define MAX_LOOKS 20000
+
+struct comparison {
+	struct arena *mem;
+	int looks;
+};
+
+static bool is_same_text(struct comparison *c, const struct cJSON *a, const struct cJSON *b)
+{
+	enum json_type type = json_type_of(a);
+
+	if (c->looks-- <= 0 || type != json_type_of(b))
+		return false;
+	if (type == JSON_STRING)
+		return strcmp(json_value_str(a), json_value_str(b)) == 0;
+	if (type == JSON_NUMBER)
+		return span_eq(json_number_text(a), json_number_text(b));
+	if (type != JSON_OBJECT && type != JSON_ARRAY)
+		return json_equal(a, b);
+	a = json_first(a);
+	b = json_first(b);
+	for (; a && b; a = json_next(a), b = json_next(b))
+		if ((type == JSON_OBJECT && strcmp(json_key(a), json_key(b)) != 0) ||
+		    !is_same_text(c, a, b))
+			return false;
+	return !a && !b;
+}
+
+static void compare(struct comparison *c, const struct schema *s, const struct cJSON *before,
 		    const struct cJSON *now, struct typed_change *out);
 
 static void compare_leaf(const struct cJSON *before, const struct cJSON *now,
@@ -239,61 +269,62 @@ static bool same_items(const struct typed_item *a, uint32_t n_a, const struct ty
 }
 
 /* The items with one key; more than one of them are one leaf. */
-static void compare_items_of_key(struct arena *mem, const struct typed_item *l, uint32_t n_l,
+static void compare_items_of_key(struct comparison *c, const struct typed_item *l, uint32_t n_l,
 				 const struct typed_item *r, uint32_t n_r, struct typed_change *out)
 {
 	if (n_l <= 1 && n_r <= 1) {
-		compare(mem, n_l ? l->schema : r->schema, n_l ? l->value : NULL,
+		compare(c, n_l ? l->schema : r->schema, n_l ? l->value : NULL,
 			n_r ? r->value : NULL, out);
 	} else if (n_l >= 2 && n_r >= 2) {
 		if (!same_items(l, n_l, r, n_r))
 			out->modified.here = true;
 	} else if (n_l >= 2) {
 		if (n_r)
-			compare(mem, r->schema, NULL, r->value, out);
+			compare(c, r->schema, NULL, r->value, out);
 		out->removed.here = true;
 	} else {
 		if (n_l)
-			compare(mem, l->schema, l->value, NULL, out);
+			compare(c, l->schema, l->value, NULL, out);
 		out->added.here = true;
 	}
 }
 
-static void compare_items_of(struct arena *mem, const struct typed_items *l,
+static void compare_items_of(struct comparison *c, const struct typed_items *l,
 			     const struct typed_items *r, struct typed_change *out)
 {
 	for (uint32_t i = 0, j = 0; i < l->n || j < r->n;) {
 		struct typed_change child = {0};
-		int c = i >= l->n   ? 1
-			: j >= r->n ? -1
-				    : field_key_cmp(l->items[i].key, r->items[j].key);
-		uint32_t n_l = c <= 0 ? typed_run(l, i) : 0, n_r = c >= 0 ? typed_run(r, j) : 0;
-		const struct typed_item *one = c <= 0 ? &l->items[i] : &r->items[j];
+		int order = i >= l->n	? 1
+			    : j >= r->n ? -1
+					: field_key_cmp(l->items[i].key, r->items[j].key);
+		uint32_t n_l = order <= 0 ? typed_run(l, i) : 0,
+			 n_r = order >= 0 ? typed_run(r, j) : 0;
+		const struct typed_item *one = order <= 0 ? &l->items[i] : &r->items[j];
 		if (!one->keyless)
-			compare_items_of_key(mem, n_l ? &l->items[i] : NULL, n_l,
+			compare_items_of_key(c, n_l ? &l->items[i] : NULL, n_l,
 					     n_r ? &r->items[j] : NULL, n_r, &child);
-		field_set_append(mem, &out->removed, one->key, &child.removed);
-		field_set_append(mem, &out->modified, one->key, &child.modified);
-		field_set_append(mem, &out->added, one->key, &child.added);
+		field_set_append(c->mem, &out->removed, one->key, &child.removed);
+		field_set_append(c->mem, &out->modified, one->key, &child.modified);
+		field_set_append(c->mem, &out->added, one->key, &child.added);
 		i += n_l;
 		j += n_r;
 	}
 }
 
 /* True when it was compared as a leaf. */
-static bool compare_as(struct arena *mem, const struct schema *s, enum typed_shape shape,
+static bool compare_as(struct comparison *c, const struct schema *s, enum typed_shape shape,
 		       const struct cJSON *before, const struct cJSON *now,
 		       struct typed_change *out)
 {
-	struct typed_items l = typed_items_of(mem, s, shape, before);
-	struct typed_items r = typed_items_of(mem, s, shape, now);
+	struct typed_items l = typed_items_of(c->mem, s, shape, before);
+	struct typed_items r = typed_items_of(c->mem, s, shape, now);
 
 	/* Two empty containers are leaves: so {} and null differ. */
 	if (l.n == 0 && r.n == 0) {
 		compare_leaf(before, now, out);
 		return true;
 	}
-	compare_items_of(mem, &l, &r, out);
+	compare_items_of(c, &l, &r, out);
 	return false;
 }
 
@@ -304,30 +335,35 @@ static void join(struct arena *mem, struct typed_change *a, const struct typed_c
 	a->added = field_set_union(mem, &a->added, &b->added);
 }
 
-static void compare(struct arena *mem, const struct schema *s, const struct cJSON *before,
+static void compare(struct comparison *c, const struct schema *s, const struct cJSON *before,
 		    const struct cJSON *now, struct typed_change *out)
 {
 	enum typed_shape a = typed_shape_of(s, before), b = typed_shape_of(s, now);
 	struct typed_change as_now = {0};
-	bool leaf = compare_as(mem, s, now ? b : a, before, now, &as_now);
+
+	if (before && now && is_same_text(c, before, now))
+		return;
+	bool leaf = compare_as(c, s, now ? b : a, before, now, &as_now);
 
 	if (before && now && a != b) {
 		struct typed_change as_before = {0};
-		(void)compare_as(mem, s, a, before, now, &as_before);
-		join(mem, &as_now, &as_before);
+		(void)compare_as(c, s, a, before, now, &as_before);
+		join(c->mem, &as_now, &as_before);
 	}
 	if (!leaf && !before)
 		as_now.added.here = true;
 	else if (!leaf && !now)
 		as_now.removed.here = true;
-	join(mem, out, &as_now);
+	join(c->mem, out, &as_now);
 }
 
 void typed_compare(struct arena *mem, const struct schema *s, const struct cJSON *before,
 		   const struct cJSON *now, struct typed_change *ret)
 {
+	struct comparison c = {.mem = mem, .looks = MAX_LOOKS};
+
 	*ret = (struct typed_change){0};
-	compare(mem, s, before, now, ret);
+	compare(&c, s, before, now, ret);
 	ret->removed.here = ret->modified.here = ret->added.here = false;
 }
 
