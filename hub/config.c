@@ -38,6 +38,7 @@ static const struct setting settings[] = {
     {"tls", "names", SETTING_TEXTS, offsetof(struct config, names), false},
     {"members", "keepFinished", SETTING_DURATION, offsetof(struct config, keep_finished), true},
     {"members", "probeInterval", SETTING_DURATION, offsetof(struct config, probe_interval), false},
+    {"store", "keyFile", SETTING_TEXT, offsetof(struct config, key_file), false},
     {"store", "mapSize", SETTING_BYTES, offsetof(struct config, map_bytes), false},
     {"store", "logMaxBytes", SETTING_BYTES, offsetof(struct config, log_max_bytes), false},
     {"store", "logMaxAge", SETTING_DURATION, offsetof(struct config, log_max_age), false},

@@ -12,6 +12,7 @@
 #include "core/core.h"
 #include "kinds/kinds.h"
 #include "member-sync/net.h"
+#include "secrets.h"
 #include "store/store.h"
 
 #include <argp.h>
@@ -143,6 +144,22 @@ static void drop_mirror(const char *dir)
 	}
 }
 
+/* With the keys in the configured file, else beside the certificates, outside of the store. */
+static int seal_secrets(struct hub *h, struct err *reterr)
+{
+	auto_free char *pki = path_in(&h->config, "pki"),
+		       *own = path_in(&h->config, "pki/secrets.keys");
+	size_t n = 0;
+
+	if (mkdir(pki, 0700) < 0 && errno != EEXIST)
+		return err_set(reterr, ERR_INTERNAL, "%s: %s", pki, strerror(errno));
+	int r = secrets_seal(&h->truth, h->config.key_file ? h->config.key_file : own, clock_now(),
+			     &n, reterr);
+	if (r == 0 && n > 0)
+		log_info(&h->log, "Secrets are sealed under the first key", "rewritten=%zu", n);
+	return r;
+}
+
 static int open_stores(struct hub *h, struct err *reterr)
 {
 	auto_free char *truth = path_in(&h->config, "store"),
@@ -156,6 +173,8 @@ static int open_stores(struct hub *h, struct err *reterr)
 							.log_max_age = h->config.log_max_age,
 							.first_revision = STORE_FIRST_REVISION},
 				&h->truth, reterr);
+	if (r == 0)
+		r = seal_secrets(h, reterr);
 	if (r < 0)
 		return r;
 	if (!same_boot(&h->config))

@@ -192,6 +192,8 @@ static int on_row(void *arg, const struct store_log_row *row)
 		t->more = true;
 		return 1;
 	}
+	if (in_scope(w, &row->object.key) && !row->object.json.ptr)
+		return -ETIME; /* sealed with a key that is gone */
 	if (in_scope(w, &row->object.key))
 		e = feed_event_for(&w->options.selector, w->feed.needs_old, t->reader, row,
 				   &t->old);

@@ -1,5 +1,7 @@
 #include "fixture.h"
 
+#include "store/sealed.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -7,13 +9,15 @@
 
 const char *fixture_backend_name(enum fixture_backend b)
 {
-	static const char *const names[] = {"memory", "lmdb", "faulty memory", "faulty lmdb"};
+	static const char *const names[] = {"memory",	   "lmdb",	    "faulty memory",
+					    "faulty lmdb", "sealed memory", "sealed lmdb"};
 	return names[b];
 }
 
 bool fixture_is_durable(const struct fixture *f)
 {
-	return f->backend == ON_LMDB || f->backend == ON_FAULTY_LMDB;
+	return f->backend == ON_LMDB || f->backend == ON_FAULTY_LMDB ||
+	       f->backend == ON_SEALED_LMDB;
 }
 
 void fixture_init(struct fixture *f, enum fixture_backend b)
@@ -31,6 +35,24 @@ void fixture_init(struct fixture *f, enum fixture_backend b)
 	f->options.path = path;
 }
 
+/* All types that the tests use are sealed, but one. */
+static void seal(struct fixture *f)
+{
+	static const uint16_t types[] = {1, 2, 3, 256, 300};
+	struct sealed_keys *keys;
+	struct err e = ERR_INIT;
+	if (!f->key_file[0]) {
+		snprintf(f->key_file, sizeof(f->key_file), "/tmp/store-keys-XXXXXX");
+		int fd = mkstemp(f->key_file);
+		assert_true(fd >= 0);
+		close(fd);
+		(void)unlink(f->key_file);
+	}
+	if (sealed_keys_open(f->key_file, true, &keys, &e) < 0)
+		fail_msg("cannot open the keys: %s", e.text);
+	f->store = sealed_open(f->store, keys, types, ARRAY_LEN(types));
+}
+
 void fixture_open(struct fixture *f)
 {
 	struct err e = ERR_INIT;
@@ -40,6 +62,8 @@ void fixture_open(struct fixture *f)
 		fail_msg("cannot open the store: %s", e.text);
 	if (f->backend == ON_FAULTY_MEMORY || f->backend == ON_FAULTY_LMDB)
 		f->store = store_open_faulty(f->store);
+	if (f->backend == ON_SEALED_MEMORY || f->backend == ON_SEALED_LMDB)
+		seal(f);
 }
 
 void fixture_close(struct fixture *f)
@@ -62,6 +86,9 @@ void fixture_remove_dir(const char *path)
 void fixture_done(struct fixture *f)
 {
 	fixture_close(f);
+	if (f->key_file[0])
+		(void)unlink(f->key_file);
+	f->key_file[0] = '\0';
 	if (!f->options.path)
 		return;
 	fixture_remove_dir(f->options.path);

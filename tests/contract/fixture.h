@@ -12,12 +12,21 @@
 /* cmocka wants the three above first. */
 #include <cmocka.h>
 
-enum fixture_backend { ON_MEMORY, ON_LMDB, ON_FAULTY_MEMORY, ON_FAULTY_LMDB, BACKEND_MAX };
+enum fixture_backend {
+	ON_MEMORY,
+	ON_LMDB,
+	ON_FAULTY_MEMORY,
+	ON_FAULTY_LMDB,
+	ON_SEALED_MEMORY,
+	ON_SEALED_LMDB,
+	BACKEND_MAX
+};
 
 struct fixture {
 	enum fixture_backend backend;
 	struct store_options options; /* path owned when durable */
 	struct store *store;
+	char key_file[64]; /* of a sealed one: made once, kept until fixture_done */
 };
 
 const char *fixture_backend_name(enum fixture_backend b);

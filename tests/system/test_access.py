@@ -2,8 +2,10 @@
 """Who may do what, with the real kubectl: roles, refusals, reviews, tokens, impersonation."""
 
 import base64
+import http.client
 import http.server
 import json
+import os
 import shutil
 import ssl
 import subprocess
@@ -300,6 +302,115 @@ def story_openid_connect(fleet):
     until("the new key is found", lambda: jo.run("auth", "whoami").returncode == 0)
     issuer.server.shutdown()
     issuer.server.server_close()
+
+
+def story_secrets_at_rest(fleet):
+    """A Secret is nowhere plain on the disk, and its key can be changed"""
+    fleet.start_hub()
+    admin = newest(fleet)
+    words = ("correct-horse", base64.b64encode(b"correct-horse").decode())
+    manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"},
+                "stringData": {"password": words[0]}}
+    admin("apply", "-f", "-", stdin=manifest)  # leaves a copy in an annotation
+    admin("create", "configmap", "c", "--from-literal=a=battery-staple")
+
+    def plain(word):
+        with open(os.path.join(fleet.hub.data, "store", "data.mdb"), "rb") as f:
+            return word.encode() in f.read()
+
+    def read():
+        return json.loads(admin("get", "secret", "s", "-o", "json"))["data"]["password"]
+    check(read() == words[1], "it can be read")
+    check(not any(plain(w) for w in words), "it is not in the store's file")
+    check(plain("battery-staple"), "where other things are")
+    path = os.path.join(fleet.hub.data, "pki", "secrets.keys")
+    check(os.stat(path).st_mode & 0o777 == 0o600, "the key is the owner's alone")
+    with open(path, encoding="ascii") as f:
+        old = f.read()
+    keys = "new " + base64.b64encode(os.urandom(32)).decode() + "\n"
+    for text in (keys + old, keys):  # both, then the new one alone
+        fleet.hub.stop()
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text)
+        fleet.restart_hub()
+        check(read() == words[1], "it can be read under the new key")
+    fleet.hub.stop()
+    with open(path, "w", encoding="ascii") as f:
+        f.write(old)
+    try:
+        fleet.restart_hub()
+        raise AssertionError("the hub started with the wrong key")
+    except Failure:
+        check("cannot be opened with the keys there are" in fleet.hub.tail(),
+              "with the wrong key the hub does not start, and says why")
+    with open(path, "w", encoding="ascii") as f:
+        f.write(keys)
+    fleet.restart_hub()
+    check(read() == words[1], "with the right one it does")
+
+
+def resources_of(client):
+    """(prefix, APIResource) of everything that discovery shows."""
+    paths = ["/api/v1"]
+    for group in client.call("GET", "/apis")["groups"]:
+        paths += ["/apis/" + v["groupVersion"] for v in group["versions"]]
+    for path in paths:
+        for resource in client.call("GET", path)["resources"]:
+            yield path, resource
+
+
+METHODS = {"get": "GET", "list": "GET", "watch": "GET", "create": "POST", "update": "PUT",
+           "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}
+SELF = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
+
+
+def story_nothing_is_open(fleet):
+    """Who was granted nothing gets 403 for every verb of every resource, and no more anonymously"""
+    fleet.start_hub()
+    admin = newest(fleet)
+    token = admin("create", "token", "default", "-n", "default").strip()
+    c = Kubeconfig(fleet.hub.kubeconfig)
+    context = ssl.create_default_context(cadata=base64.b64decode(c.ca).decode())
+    port = int(fleet.hub.url.rsplit(":", 1)[1])
+    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=60)
+
+    def ask(method, path, **headers):
+        connection.request(method, path, body=b"{}" if method in ("POST", "PUT", "PATCH") else None,
+                           headers={"Content-Type": "application/json", **headers})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+    tried = 0
+    for prefix, resource in resources_of(fleet.client):
+        plural, _, sub = resource["name"].partition("/")
+        for verb in resource["verbs"]:
+            path = prefix + ("/namespaces/default" if resource["namespaced"] else "") + "/" + plural
+            if sub or verb in ("get", "update", "patch", "delete"):
+                path += "/x"
+            path += "/" + sub if sub else ""
+            path += "?watch=1" if verb == "watch" else ""
+            want = 201 if plural in SELF else 403
+            got = ask(METHODS[verb], path, Authorization="Bearer " + token)
+            if got != want and not (plural in SELF and got in (400, 422)):
+                raise Failure(f"{verb} {path}: {got}, not {want}")
+            got = ask(METHODS[verb], path)
+            if got != 401:
+                raise Failure(f"anonymous {verb} {path}: {got}")
+            tried += 1
+    check(tried > 150, f"{tried} verbs of resources are refused")
+    for path in ("clusters", "jobs", "queues", "quota", "namespaces/default/pytorchjobs/x/why"):
+        path = "/apis/muster.dev/v1alpha1/" + path
+        check(ask("GET", path, Authorization="Bearer " + token) == 403, path + " is refused")
+    for method in METHODS.values():
+        path = "/apis/cluster.karmada.io/v1alpha1/clusters/c/proxy/api/v1/nodes"
+        if ask(method, path, Authorization="Bearer " + token) != 403:
+            raise Failure(f"{method} {path} is not refused")
+    check(True, "so is the way through to a member")
+    for path, want in (("/version", 200), ("/healthz", 200), ("/livez", 200), ("/readyz", 200),
+                       ("/metrics", 401), ("/api", 401), ("/apis", 401), ("/openapi/v3", 401),
+                       ("/openid/v1/jwks", 401), ("/nothing", 401)):
+        check(ask("GET", path) == want, f"anonymous GET {path}: {want}")
+    check(ask("POST", "/version") == 401, "and no POST")
 
 
 def story_restart(fleet):
