@@ -44,6 +44,8 @@ static const struct setting settings[] = {
     {"store", "logMaxAge", SETTING_DURATION, offsetof(struct config, log_max_age), false},
     {"api", "workers", SETTING_INT, offsetof(struct config, workers), false},
     {"api", "serviceAccountIssuer", SETTING_TEXT, offsetof(struct config, account_issuer), false},
+    {"audit", "policyFile", SETTING_TEXT, offsetof(struct config, audit_policy_file), false},
+    {"audit", "logFile", SETTING_TEXT, offsetof(struct config, audit_log_file), false},
     {"oidc", "issuer", SETTING_TEXT, offsetof(struct config, oidc.issuer), false},
     {"oidc", "clientId", SETTING_TEXT, offsetof(struct config, oidc.client_id), false},
     {"oidc", "usernameClaim", SETTING_TEXT, offsetof(struct config, oidc.username_claim), false},

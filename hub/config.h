@@ -27,6 +27,8 @@ struct config {
 	usec log_max_age;	 /* store.logMaxAge; 0: default */
 	int workers;		 /* api.workers; 0: default */
 	char *account_issuer;	 /* api.serviceAccountIssuer; NULL: default */
+	char *audit_policy_file; /* audit.policyFile; NULL: no audit log */
+	char *audit_log_file;	 /* audit.logFile; NULL: DATA_DIR/audit.log */
 	struct oidc_config oidc; /* oidc.*: no issuer, no OpenID Connect */
 	enum log_level log_level;
 };

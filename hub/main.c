@@ -221,7 +221,7 @@ static int open_core(struct hub *h, struct err *reterr)
 
 static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 {
-	auto_free char *dir = path_in(&h->config, "pki");
+	auto_free char *dir = path_in(&h->config, "pki"), *audit = path_in(&h->config, "audit.log");
 	struct api_listener *listener;
 
 	int r = pki_open(&(struct pki_options){.dir = dir,
@@ -230,8 +230,13 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 			 &h->pki, reterr);
 	if (r == 0)
 		r = api_create(
-		    &(struct api_options){.log = &h->log, .n_workers = h->config.workers}, &h->api,
-		    reterr);
+		    &(struct api_options){.log = &h->log,
+					  .n_workers = h->config.workers,
+					  .audit_policy_file = h->config.audit_policy_file,
+					  .audit_log_file = h->config.audit_log_file
+								? h->config.audit_log_file
+								: audit},
+		    &h->api, reterr);
 	if (r == 0)
 		r = api_add_listener(h->api,
 				     &(struct api_listener_options){

@@ -1,5 +1,6 @@
 #include "api/api.h"
 
+#include "api/audit.h"
 #include "api/call.h"
 #include "api/continue_token.h"
 #include "api/documents.h"
@@ -26,8 +27,12 @@ static bool admit(struct call *c)
 	struct err e = ERR_INIT;
 	int r = authenticator_request(c->listener->authenticator, c->request, clock_now(), c->mem,
 				      &c->user, &e);
-	if (!r)
+	if (!r && c->request->impersonation) {
+		struct auth_user *asker = arena_new(c->mem, struct auth_user);
+		*asker = c->user;
 		r = impersonate(c->listener->authorizer, c->request, c->mem, &c->user, &e);
+		c->asker = r ? NULL : asker;
+	}
 	if (!r) {
 		auth_request(&c->info, c->request, &wanted);
 		r = auth_authorize(c->listener->authorizer, &c->user, &wanted, &e);
@@ -236,6 +241,8 @@ static void on_second(uv_timer_t *t)
 		return;
 	}
 	http_server_sweep(a->http);
+	if (a->audit)
+		audit_tick(a->audit, a->workers);
 	for (struct api_listener *l = a->listeners; l; l = l->next)
 		if (l->jwks && authenticator_lacks_key(l->authenticator))
 			jwks_source_kick(l->jwks);
@@ -308,6 +315,8 @@ int api_create(const struct api_options *o, struct api **ret, struct err *reterr
 	    file_limit(o->max_connections > 0 ? o->max_connections : DEFAULT_CONNECTIONS);
 	if (open_loop(a) < 0)
 		r = err_set(reterr, ERR_INTERNAL, "cannot make an event loop");
+	if (!r && o->audit_policy_file)
+		r = audit_open(o->audit_policy_file, o->audit_log_file, o->log, &a->audit, reterr);
 	if (!r)
 		r = http_server_create(&http, &a->http, reterr);
 	if (r) {
@@ -487,6 +496,7 @@ struct api *api_destroy(struct api *a)
 	api_stop(a, 0);
 	workers_destroy(a->workers);
 	a->workers = NULL;
+	a->audit = audit_close(a->audit);
 	if (a->mailbox_open)
 		mailbox_drain(&a->mailbox); /* answers that came after the stop */
 	if (a->timer_open)

@@ -31,7 +31,9 @@ struct oidc_config; /* access/oidc.h */
 struct api_options {
 	const struct log *log; /* borrowed; NULL: silent */
 	int n_workers;	       /* 0: 2 */
-	int max_connections;   /* 0: 20,000, at most what RLIMIT_NOFILE allows */
+	/* The audit log: a policy (audit.k8s.io/v1) and the file to write; NULL: none. */
+	const char *audit_policy_file, *audit_log_file;
+	int max_connections; /* 0: 20,000, at most what RLIMIT_NOFILE allows */
 };
 
 struct api_listener_options {

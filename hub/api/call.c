@@ -1,5 +1,6 @@
 #include "api/call.h"
 
+#include "api/audit.h"
 #include "api/feed.h"
 #include "api/gzip.h"
 #include <stdarg.h>
@@ -39,8 +40,17 @@ static void compress_body(struct call *c)
 	call_to_loop(c, call_finish);
 }
 
+static void audit_once(struct call *c)
+{
+	if (!call_api(c)->audit || c->audited)
+		return;
+	c->audited = true;
+	audit_call(call_api(c)->audit, c);
+}
+
 void call_count(struct call *c)
 {
+	audit_once(c);
 	metrics_request(&call_api(c)->metrics, c->info.is_resource ? (int)c->info.verb : 8,
 			c->answer.code, clock_monotonic() - c->started);
 }
@@ -53,6 +63,7 @@ void call_finish(struct call *c)
 				  .headers = buf_span(&a->headers),
 				  .close = call_api(c)->stopping};
 	struct buf headers;
+	audit_once(c);
 	if (a->body.len > GZIP_MIN && !a->gzipped && !c->gone && !a->body.failed &&
 	    negotiate_gzip(c->request->accept_encoding)) {
 		a->gzipped = true; /* tried */

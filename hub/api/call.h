@@ -26,6 +26,7 @@
 struct feed;
 struct documents;
 struct jwks_source;
+struct audit;
 
 struct api_listener {
 	struct api_listener *next;
@@ -55,6 +56,7 @@ struct api {
 	struct http_handler handler;
 	struct http_server *http;
 	struct workers *workers;
+	struct audit *audit; /* NULL: none */
 	struct api_listener *listeners;
 	struct metrics metrics;
 	struct call *streams; /* watches */
@@ -77,7 +79,9 @@ struct call {
 	struct arena *mem; /* the exchange's */
 	const struct http_request *request;
 	struct request_info info;
-	struct auth_user user;	 /* in mem */
+	struct auth_user user;	       /* in mem */
+	const struct auth_user *asker; /* in mem: who impersonates user; NULL: nobody does */
+	bool audited;
 	const struct kind *kind; /* of the resource; NULL for other paths */
 	struct negotiated accept;
 	struct answer answer;

@@ -349,6 +349,64 @@ def story_secrets_at_rest(fleet):
     check(read() == words[1], "with the right one it does")
 
 
+def story_audit(fleet):
+    """The audit log says who did what, as the policy wants it, and holds no secret"""
+    policy = fleet.path("policy.yaml")
+    with open(policy, "w", encoding="ascii") as f:
+        f.write("""apiVersion: audit.k8s.io/v1
+kind: Policy
+rules:
+- level: None
+  nonResourceURLs: ["/api*", "/openapi*", "/version"]
+- level: RequestResponse
+  verbs: [create, delete]
+  resources: [{group: "", resources: [configmaps, secrets]}]
+- level: Metadata
+  namespaces: [default]
+""")
+    fleet.start_hub(config={"audit": {"policyFile": policy}})
+    admin = newest(fleet)
+    admin("create", "-f", "-", stdin={"apiVersion": "v1", "kind": "ConfigMap",
+                                      "metadata": {"name": "c"}, "data": {"a": "battery-staple"}})
+    admin("create", "-f", "-", stdin={"apiVersion": "v1", "kind": "Secret",
+                                      "metadata": {"name": "s"},
+                                      "stringData": {"password": "correct-horse"}})
+    refused(admin, "somebody without rights", "get", "pods", "-n", "default", "--as=eve",
+            "--as-group=dev")
+    token = admin("create", "token", "default", "-n", "default").strip()
+    admin("get", "nodes")
+    fleet.hub.stop()
+    path = os.path.join(fleet.hub.data, "audit.log")
+    check(os.stat(path).st_mode & 0o777 == 0o600, "the log is the owner's alone")
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    check("correct-horse" not in text and token not in text and
+          base64.b64encode(b"correct-horse").decode() not in text, "no secret is in it")
+    events = [json.loads(line) for line in text.splitlines()]
+
+    def find(resource, verb):
+        found = [e for e in events if e["verb"] == verb and
+                 e.get("objectRef", {}).get("resource") == resource]
+        if len(found) != 1:
+            raise Failure(f"{len(found)} events of {verb} {resource}")
+        return found[0]
+    e = find("configmaps", "create")
+    check(e["level"] == "RequestResponse" and e["requestObject"]["data"] and
+          e["responseObject"]["metadata"]["uid"] and e["responseStatus"]["code"] == 201 and
+          e["user"]["username"] == "muster-admin", "a request with both bodies", e)
+    e = find("secrets", "create")
+    check(e["level"] == "Metadata" and "requestObject" not in e, "a Secret without", e)
+    e = find("pods", "list")
+    check(e["responseStatus"]["code"] == 403 and e["impersonatedUser"]["username"] == "eve" and
+          e["user"]["username"] == "muster-admin" and
+          e["annotations"]["authorization.k8s.io/decision"] == "forbid", "a refusal", e)
+    e = find("serviceaccounts", "create")
+    check(e["objectRef"]["subresource"] == "token" and "responseObject" not in e, "a token", e)
+    check(not [e for e in events if e.get("objectRef", {}).get("resource") == "nodes"],
+          "what no rule matches is not there")
+    fleet.restart_hub()
+
+
 def resources_of(client):
     """(prefix, APIResource) of everything that discovery shows."""
     paths = ["/api/v1"]
