@@ -176,6 +176,8 @@ static void on_request(void *arg, struct http_exchange *x)
 	c->started = clock_monotonic();
 	x->user = c;
 	request_info_parse(c->request, &c->info);
+	if (a->audit)
+		c->address = arena_span(c->mem, span_of(c->request->peer->address));
 	if (!admit(c)) {
 		call_finish(c);
 	} else if (a->stopping && c->info.is_resource) {

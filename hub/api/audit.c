@@ -109,6 +109,11 @@ static void add_event(struct buf *b, const struct call *c, enum audit_level leve
 	add_user(b, "user", c->asker ? c->asker : &c->user);
 	if (c->asker)
 		add_user(b, "impersonatedUser", &c->user);
+	if (c->address.len) {
+		buf_add_str(b, ",\"sourceIPs\":[");
+		buf_add_json_str(b, c->address);
+		buf_add_char(b, ']');
+	}
 	add_text(b, "userAgent", c->request->user_agent);
 	add_object_ref(b, c, q);
 	buf_addf(b, ",\"responseStatus\":{\"metadata\":{},\"code\":%d}", c->answer.code);

@@ -81,6 +81,7 @@ struct call {
 	struct request_info info;
 	struct auth_user user;	       /* in mem */
 	const struct auth_user *asker; /* in mem: who impersonates user; NULL: nobody does */
+	struct span address;	       /* in mem, when there is an audit log */
 	bool audited;
 	const struct kind *kind; /* of the resource; NULL for other paths */
 	struct negotiated accept;

@@ -62,6 +62,7 @@ struct http_peer {
 	bool verified;	     /* and it is valid against the listener's CA, now */
 	char *common_name;   /* "" when absent */
 	char *organizations; /* each ended by NUL, the list by an empty one */
+	char address[48];    /* where it comes from; "" when that is not known */
 };
 
 /* Whom the request is to be made as. */
@@ -70,6 +71,8 @@ struct http_impersonation {
 	struct span user, uid; /* absent when not given */
 	struct span *groups;
 	size_t n_groups;
+	struct http_param *extra; /* names in lower case, decoded */
+	size_t n_extra;
 	bool unreadable; /* there are headers that could not be understood, or too many */
 };
 

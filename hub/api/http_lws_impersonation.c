@@ -1,8 +1,8 @@
 /*
  * The Impersonate headers. libwebsockets knows them only as custom headers, of which its interface
- * gives the first of a name. Groups come as one header each, so the later ones are read where the
- * library keeps them, and everything read there is checked: a surprise makes the headers
- * unreadable, never a group that was not sent.
+ * gives the first of a name that is known. Groups come as one header each, and the names of extras
+ * are the client's, so these are read where the library keeps them, and everything read there is
+ * checked: a surprise makes the headers unreadable, never a group that was not sent.
  *
  * In its header memory a custom header is 2 bytes length of the name, 2 of the value, 4 offset of
  * the next custom header or 0 (big-endian), the name in lower case with its colon, and the value
@@ -16,6 +16,7 @@
 #define USER	    "impersonate-user:"
 #define GROUP	    "impersonate-group:"
 #define UID	    "impersonate-uid:"
+#define EXTRA	    "impersonate-extra-"
 
 static struct span copy_custom(struct http_conn *c, struct arena *mem, const char *name)
 {
@@ -68,11 +69,10 @@ static bool read_record(const char *uri, size_t at, struct record *ret)
 	return is_header_name(ret->name);
 }
 
-/* Where the first group, which the library has found, is kept. The search ends at it: it stands
- * behind the URI. */
-static bool find_first(const char *uri, struct span value, size_t *ret)
+/* Where a header that the library has found is kept. The search ends at it: it stands behind the
+ * URI. */
+static bool find_header(const char *uri, struct span name, struct span value, size_t *ret)
 {
-	struct span name = SPAN(GROUP);
 	struct record rec;
 	for (size_t at = 0; at + RECORD_HEAD + MOST_BEFORE + name.len <= HTTP_MAX_HEADERS; at++) {
 		if (memcmp(uri + at + RECORD_HEAD, name.ptr, name.len) != 0)
@@ -86,45 +86,107 @@ static bool find_first(const char *uri, struct span value, size_t *ret)
 	return false;
 }
 
-/* The groups from the record at `at` on, when the memory begins `before` bytes before the URI.
- * False when the chain breaks. */
-static bool walk(const char *uri, size_t at, size_t before, struct http_impersonation *ret)
+/* The chain from the record at `from` when the memory begins `before` bytes before the URI. False
+ * when it breaks, or does not pass the record at `through`. */
+static bool is_chain(const char *uri, size_t from, size_t before, size_t through)
 {
-	struct record rec;
-	ret->n_groups = 0;
-	for (;;) {
-		if (!read_record(uri, at, &rec) || ret->n_groups == HTTP_MAX_IMPERSONATED)
+	bool passed = false;
+	for (size_t at = from;;) {
+		struct record rec;
+		passed = passed || at == through;
+		if (!read_record(uri, at, &rec))
 			return false;
-		if (span_is(rec.name, GROUP))
-			ret->groups[ret->n_groups++] = rec.value;
 		if (!rec.next)
-			return true;
+			return passed;
 		if (rec.next <= at + before)
 			return false;
 		at = rec.next - before;
 	}
 }
 
-static void read_groups(const char *uri, struct arena *mem, struct span first,
-			struct http_impersonation *ret)
+/* The custom headers of one request, found from one of them. */
+struct chain {
+	size_t first, before;
+	bool alone; /* there is no other */
+};
+
+/* Which number of bytes before the URI makes a chain of at least two headers through `through`,
+ * and where that begins. More than one number: false. */
+static bool find_chain(const char *uri, size_t through, struct chain *ret)
 {
-	size_t at = 0, before = 0, fits = 0;
-	ret->groups = arena_array(mem, struct span, HTTP_MAX_IMPERSONATED);
-	ret->unreadable = true;
-	if (!find_first(uri, first, &at))
-		return;
-	for (size_t n = 0; n <= MOST_BEFORE; n++)
-		if (walk(uri, at, n, ret)) {
-			before = n;
-			fits++;
-			if (!big_endian(uri + at + 4, 4))
-				break; /* the last header: nothing to tell it by */
+	struct record rec;
+	*ret = (struct chain){.first = through, .alone = true};
+	for (size_t n = 0; n <= MOST_BEFORE; n++) {
+		size_t at = 0;
+		while (at < through &&
+		       !(read_record(uri, at, &rec) && is_chain(uri, at, n, through)))
+			at++;
+		if (!read_record(uri, at, &rec) || !is_chain(uri, at, n, through) || !rec.next)
+			continue;
+		if (!ret->alone)
+			return false;
+		*ret = (struct chain){.first = at, .before = n};
+	}
+	return true;
+}
+
+static bool is_extra(struct span name)
+{
+	return span_starts(name, SPAN(EXTRA)) && name.len > strlen(EXTRA) + 1;
+}
+
+/* Keys are percent-encoded, since header names cannot have every character. */
+static struct span decode_key(struct arena *mem, struct span name)
+{
+	struct span raw = span_make(name.ptr + strlen(EXTRA), name.len - strlen(EXTRA) - 1);
+	char *out = arena_alloc(mem, raw.len + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < raw.len; i++) {
+		int hi = -1, lo = -1;
+		if (raw.ptr[i] == '%' && i + 2 < raw.len) {
+			const char *digits = "0123456789abcdef";
+			const char *h = memchr(digits, raw.ptr[i + 1] | 32, 16);
+			const char *l = memchr(digits, raw.ptr[i + 2] | 32, 16);
+			hi = h ? (int)(h - digits) : -1;
+			lo = l ? (int)(l - digits) : -1;
 		}
-	if (fits != 1)
-		return;
-	ret->unreadable = !walk(uri, at, before, ret);
-	for (size_t i = 0; i < ret->n_groups; i++)
-		ret->groups[i] = arena_span(mem, ret->groups[i]);
+		if (hi >= 0 && lo >= 0) {
+			out[n++] = (char)(hi << 4 | lo);
+			i += 2;
+		} else {
+			out[n++] = raw.ptr[i];
+		}
+	}
+	return span_make(out, n);
+}
+
+static bool add_header(const struct record *rec, struct arena *mem, struct http_impersonation *ret)
+{
+	if (span_is(rec->name, GROUP)) {
+		if (ret->n_groups == HTTP_MAX_IMPERSONATED)
+			return false;
+		ret->groups[ret->n_groups++] = arena_span(mem, rec->value);
+	} else if (is_extra(rec->name)) {
+		if (ret->n_extra == HTTP_MAX_IMPERSONATED)
+			return false;
+		ret->extra[ret->n_extra++] =
+		    (struct http_param){decode_key(mem, rec->name), arena_span(mem, rec->value)};
+	}
+	return true;
+}
+
+static bool read_chain(const char *uri, const struct chain *c, struct arena *mem,
+		       struct http_impersonation *ret)
+{
+	size_t at = c->first;
+	struct record rec;
+	for (;;) {
+		if (!read_record(uri, at, &rec) || !add_header(&rec, mem, ret))
+			return false;
+		if (!rec.next)
+			return true;
+		at = rec.next - c->before;
+	}
 }
 
 void http_lws_read_impersonation(struct http_conn *c, struct http_request *r, const char *uri)
@@ -133,11 +195,19 @@ void http_lws_read_impersonation(struct http_conn *c, struct http_request *r, co
 				       .uid = copy_custom(c, &r->mem, UID)};
 	struct span group = copy_custom(c, &r->mem, GROUP);
 	struct http_impersonation *made;
+	struct chain chain;
+	size_t user = 0;
 	if (!i.user.ptr && !i.uid.ptr && !group.ptr)
 		return;
-	if (group.ptr)
-		read_groups(uri, &r->mem, group, &i);
 	made = arena_new(&r->mem, struct http_impersonation);
-	*made = i;
 	r->impersonation = made;
+	i.groups = arena_array(&r->mem, struct span, HTTP_MAX_IMPERSONATED);
+	i.extra = arena_array(&r->mem, struct http_param, HTTP_MAX_IMPERSONATED);
+	*made = i;
+	if (!i.user.ptr) /* refused for that, whatever the others are */
+		return;
+	made->unreadable =
+	    !find_header(uri, SPAN(USER), i.user, &user) || !find_chain(uri, user, &chain) ||
+	    (chain.alone ? group.ptr != NULL : !read_chain(uri, &chain, &r->mem, made)) ||
+	    (group.ptr && !made->n_groups);
 }

@@ -62,6 +62,8 @@ void http_lws_read_peer(struct http_conn *c)
 {
 	SSL *ssl = lws_get_ssl(c->wsi);
 	X509 *cert = ssl ? SSL_get1_peer_certificate(ssl) : NULL;
+	if (!lws_get_peer_simple(c->wsi, c->peer.address, sizeof(c->peer.address)))
+		c->peer.address[0] = '\0';
 	if (!cert)
 		return;
 	c->peer.presented = true;

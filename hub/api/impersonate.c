@@ -13,6 +13,19 @@ static int ask(struct authorizer *a, const struct auth_user *u, const char *grou
 	return auth_authorize(a, u, &q, reterr);
 }
 
+static int ask_extra(struct authorizer *a, const struct auth_user *u,
+		     const struct http_param *extra, struct err *reterr)
+{
+	struct rbac_request q = {.is_resource = true,
+				 .verb = SPAN("impersonate"),
+				 .group = SPAN("authentication.k8s.io"),
+				 .resource = SPAN("userextras"),
+				 .subresource = extra->name,
+				 .ns = SPAN(""),
+				 .name = extra->value};
+	return auth_authorize(a, u, &q, reterr);
+}
+
 /* system:serviceaccount:<namespace>:<name> */
 static bool is_account(struct span user, struct span *ret_ns, struct span *ret_name)
 {
@@ -32,6 +45,8 @@ static int check(struct authorizer *a, const struct http_impersonation *i,
 						: ask(a, u, "", "users", SPAN(""), i->user, reterr);
 	for (size_t n = 0; !r && n < i->n_groups; n++)
 		r = ask(a, u, "", "groups", SPAN(""), i->groups[n], reterr);
+	for (size_t n = 0; !r && n < i->n_extra; n++)
+		r = ask_extra(a, u, &i->extra[n], reterr);
 	if (!r && i->uid.len)
 		r = ask(a, u, "authentication.k8s.io", "uids", SPAN(""), i->uid, reterr);
 	return r;
@@ -67,6 +82,11 @@ static void become(const struct http_impersonation *i, struct arena *mem, struct
 	};
 	for (size_t n = 0; n < i->n_groups; n++)
 		ret->groups[ret->n_groups++] = i->groups[n];
+	if (i->n_extra)
+		ret->extra = arena_array(mem, struct auth_extra, i->n_extra);
+	for (size_t n = 0; n < i->n_extra; n++)
+		ret->extra[ret->n_extra++] =
+		    (struct auth_extra){i->extra[n].name, i->extra[n].value};
 	if (!i->n_groups && is_account(i->user, &ns, &name))
 		add_account_groups(ret, mem, ns);
 	if (!says_whether_authenticated(i))

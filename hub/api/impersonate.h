@@ -1,9 +1,9 @@
 #ifndef API_IMPERSONATE_H
 #define API_IMPERSONATE_H
 /*
- * Acting as somebody else: the Impersonate-User, -Group and -Uid headers, as kube-apiserver takes
- * them (endpoints/filters/impersonation.go). Each of them takes the verb `impersonate` on users,
- * groups, uids or, for system:serviceaccount: names, the ServiceAccount.
+ * Acting as somebody else: the Impersonate-User, -Group, -Uid and -Extra headers, as kube-apiserver
+ * takes them (endpoints/filters/impersonation.go). Each of them takes the verb `impersonate` on
+ * users, groups, uids, userextras/<key> or, for system:serviceaccount: names, the ServiceAccount.
  */
 #include "api/auth.h"
 #include "base/arena.h"

@@ -393,7 +393,8 @@ rules:
     e = find("configmaps", "create")
     check(e["level"] == "RequestResponse" and e["requestObject"]["data"] and
           e["responseObject"]["metadata"]["uid"] and e["responseStatus"]["code"] == 201 and
-          e["user"]["username"] == "muster-admin", "a request with both bodies", e)
+          e["user"]["username"] == "muster-admin" and e["sourceIPs"] == ["127.0.0.1"] and
+          e["userAgent"].startswith("kubectl/"), "a request with both bodies", e)
     e = find("secrets", "create")
     check(e["level"] == "Metadata" and "requestObject" not in e, "a Secret without", e)
     e = find("pods", "list")
@@ -464,6 +465,38 @@ def story_nothing_is_open(fleet):
         if ask(method, path, Authorization="Bearer " + token) != 403:
             raise Failure(f"{method} {path} is not refused")
     check(True, "so is the way through to a member")
+
+    def whoami(**headers):
+        """As the admin, with these headers in their order."""
+        connection.putrequest("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews")
+        connection.putheader("Authorization", "Bearer " + admin_token)
+        for name, values in headers.items():
+            for value in values.split("|"):
+                connection.putheader(name.replace("__", "%2F").replace("_", "-"), value)
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", "2")
+        connection.endheaders(b"{}")
+        answer = connection.getresponse()
+        body = json.loads(answer.read())
+        return body["status"]["userInfo"] if answer.status == 201 else answer.status
+    with open(os.path.join(fleet.hub.data, "pki", "admin.token"), encoding="ascii") as f:
+        admin_token = f.read().strip()
+    all_of_them = "system:authenticated"
+    for headers, want in (
+            ({"Impersonate_User": "z"}, {"username": "z", "groups": [all_of_them]}),
+            ({"impersonate_user": "z", "X_Other": "y"}, {"username": "z", "groups": [all_of_them]}),
+            ({"IMPERSONATE_GROUP": "a|b", "X_Other": "y", "Impersonate_User": "z"},
+             {"username": "z", "groups": ["a", "b", all_of_them]}),
+            ({"Impersonate_User": "z", "Impersonate_Group": "a"},
+             {"username": "z", "groups": ["a", all_of_them]}),
+            ({"Impersonate_Extra_Scopes": "v|w", "Impersonate_Extra_Acme.com__Team": "t",
+              "Impersonate_Uid": "7", "Impersonate_User": "z"},
+             {"username": "z", "uid": "7", "groups": [all_of_them],
+              "extra": {"scopes": ["v", "w"], "acme.com/team": ["t"]}}),
+            ({"Impersonate_Group": "a"}, 400),
+            ({}, {"username": "muster-admin", "groups": ["system:masters", all_of_them]})):
+        got = whoami(**headers)
+        check(got == want, f"as {headers or 'oneself'}", got)
     for path, want in (("/version", 200), ("/healthz", 200), ("/livez", 200), ("/readyz", 200),
                        ("/metrics", 401), ("/api", 401), ("/apis", 401), ("/openapi/v3", 401),
                        ("/openid/v1/jwks", 401), ("/nothing", 401)):
