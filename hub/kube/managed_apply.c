@@ -272,6 +272,7 @@ int managed_apply(struct managed *m, const struct managed_write *w, const struct
 		before.manager = "before-first-apply";
 		managed_update(m, &before, NULL, live);
 	}
+	managed_spell_out(m, w, live);
 	reconcile(m, w);
 	a.allowed = still_as_applied(&a);
 	claim(&a, &last, &last_version);

@@ -7,6 +7,9 @@
 
 void managed_done(struct managed *m)
 {
+	vec_foreach (&m->trees, tree)
+		json_free(*tree);
+	vec_done(&m->trees);
 	vec_done(&m->entries);
 	arena_done(&m->mem);
 }
@@ -58,6 +61,8 @@ static int read_entry(struct managed *m, const struct cJSON *node, struct err *r
 		return err_set(reterr, ERR_BAD_REQUEST, "fieldsType must be `FieldsV1`");
 	if (fields && !json_is(fields, JSON_NULL))
 		r = field_set_read(&m->mem, fields, &e.set, reterr);
+	/* Of an Apply too: a client that read {} may hand the object over to an applier. */
+	e.whole = !e.subresource[0] && json_is(fields, JSON_OBJECT) && !json_first(fields);
 	if (r == 0)
 		add_entry(m, &e);
 	return r;
@@ -191,7 +196,7 @@ void managed_drop_empty(struct managed *m)
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->entries.len; i++)
-		if (!field_set_is_empty(&m->entries.items[i].set))
+		if (m->entries.items[i].whole || !field_set_is_empty(&m->entries.items[i].set))
 			m->entries.items[n++] = m->entries.items[i];
 	m->entries.len = n;
 }
@@ -282,6 +287,7 @@ void managed_take(struct managed_versions *v, const struct managed_entry *except
 		c = managed_change(v, e->api_version);
 		if (!c) {
 			e->set = FIELD_SET_EMPTY;
+			e->whole = false;
 			continue;
 		}
 		struct field_set left = field_set_difference(mem, &e->set, &c->modified);
@@ -291,24 +297,41 @@ void managed_take(struct managed_versions *v, const struct managed_entry *except
 	}
 }
 
+static void own_taken(struct managed *m, const struct managed_write *w,
+		      const struct field_set *taken)
+{
+	struct managed_entry *own = managed_own(m, w, false);
+
+	if (!own)
+		own = managed_add(m, w, false);
+	if (!own->whole)
+		own->set = field_set_union(&m->mem, &own->set, taken);
+	own->time = managed_time(m, w->now);
+	own->stored = NULL;
+}
+
 void managed_update(struct managed *m, const struct managed_write *w, const struct cJSON *old,
 		    const struct cJSON *now)
 {
 	struct managed_versions v = {.m = m, .w = w, .before = old, .now = now};
 	char version[KIND_API_VERSION_MAX];
-	const struct typed_change *c = managed_change(&v, kind_api_version(w->kind, version));
-	struct field_set taken = field_set_union(&m->mem, &c->modified, &c->added);
+	const struct typed_change *c;
+	struct field_set taken;
 
+	if (!old && !m->entries.len && !w->subresource[0]) {
+		struct managed_entry *own = managed_add(m, w, false);
+		own->whole = true;
+		own->time = managed_time(m, w->now);
+		return;
+	}
+	if (!managed_stays_whole(m, w))
+		managed_spell_out(m, w, old ? old : now);
+	c = managed_change(&v, kind_api_version(w->kind, version));
+	taken = field_set_union(&m->mem, &c->modified, &c->added);
 	managed_take(&v, NULL);
 	taken = managed_strip(&m->mem, &taken);
-	if (!field_set_is_empty(&taken)) {
-		struct managed_entry *own = managed_own(m, w, false);
-		if (!own)
-			own = managed_add(m, w, false);
-		own->set = field_set_union(&m->mem, &own->set, &taken);
-		own->time = managed_time(m, w->now);
-		own->stored = NULL;
-	}
+	if (!field_set_is_empty(&taken))
+		own_taken(m, w, &taken);
 	managed_drop_empty(m);
 	managed_versions_done(&v);
 	cap_updaters(m);
@@ -323,23 +346,9 @@ static bool is_reset(const struct cJSON *list)
 	       (!first || (!json_next(first) && json_is(first, JSON_OBJECT) && !json_first(first)));
 }
 
-/* The way of nearly every create. */
-static bool record_creation(const struct managed_write *w, struct cJSON *object)
-{
-	auto_buf text = BUF_INIT;
-
-	(void)buf_reserve(&text, 4096);
-	if (w->subresource[0] || !managed_print_creation(w, object, &text))
-		return false;
-	json_set(json_get(object, "metadata"), "managedFields", json_new_text(buf_span(&text)));
-	return true;
-}
-
 void managed_record(const struct managed_write *w, const struct cJSON *old, struct cJSON *object,
 		    const struct cJSON *sent)
 {
-	if (!old && !sent && json_get(object, "metadata") && record_creation(w, object))
-		return;
 	const struct cJSON *stored = json_path(old, "metadata", "managedFields", NULL);
 	struct cJSON *kept = json_take(json_get(object, "metadata"), "managedFields");
 	struct managed m = MANAGED_INIT;

@@ -15,13 +15,15 @@
  * forced; where it says the same, both own it; and what it owned before and does not say any more
  * is removed, unless another manager owns it too.
  *
- * What a plain create costs. Its one entry is printed straight from the new tree, without sets
- * (managed_create.c): about as long as parsing the body, measured as create-managed by the
- *benchmark `object`, and about half as many bytes more to print and store. It is stored at once,
- * not made when somebody asks, because a GET, a LIST and a watch send the stored bytes: an entry
- * that is made on reading would cost every reader what the one writer saves, and would show
- * another state of the object than the one that was written. Objects that the hub makes by itself
- * carry no managedFields; the first apply to such an object gives all it has to the manager
+ * What a plain create costs. An object that one manager made and nobody else has written to is
+ * owned by that manager as a whole. Its one entry says so in short: fieldsV1 is {}, which no entry
+ * has otherwise, since one that owns nothing is dropped. It is spelled out from the object by the
+ * first write to which it matters: another manager's, an apply, or the same manager's in another
+ * version. So a GET, a LIST and a watch send the stored bytes as they are, with every manager's
+ * name and time; a job that is only ever created costs no sets, and not half as many bytes again
+ * in the row, the watch log and on the way to each reader. What a client misses is the list of
+ * fields of objects that have one owner. Objects that the hub makes by itself carry no
+ * managedFields; the first apply to such an object gives all it has to the manager
  * before-first-apply, as upstream does with objects from before the feature.
  *
  * Pure, any thread. Sets and texts live in the struct's arena and borrow from the trees given,
@@ -37,6 +39,7 @@ struct managed_entry {
 	const char *manager, *api_version, *subresource; /* subresource "" for the object itself */
 	const char *time;				 /* RFC 3339, or NULL */
 	bool applied;					 /* operation Apply */
+	bool whole; /* owns all that the object has but its status; the set is empty */
 	struct field_set set;
 	const struct cJSON *stored; /* as it was read, while nothing about it has changed */
 };
@@ -44,6 +47,7 @@ struct managed_entry {
 struct managed {
 	struct arena mem;
 	struct VEC(struct managed_entry) entries;
+	struct VEC(struct cJSON *) trees; /* owned: what sets of other versions borrow from */
 };
 
 #define MANAGED_INIT ((struct managed){0})
@@ -88,6 +92,11 @@ void managed_update(struct managed *m, const struct managed_write *w, const stru
 int managed_apply(struct managed *m, const struct managed_write *w, const struct cJSON *live,
 		  const struct cJSON *config, bool force, struct cJSON **ret, bool *ret_changed,
 		  struct managed_conflicts *ret_conflicts, struct err *reterr) MUST_CHECK;
+
+/* Gives entries that own the object as a whole the set of what `object` has. For whoever looks at
+ * sets; managed_update and managed_apply do it by themselves where it matters. */
+void managed_spell_out(struct managed *m, const struct managed_write *w,
+		       const struct cJSON *object);
 
 /* Puts the entries into metadata.managedFields, in upstream's order; removes it when there are
  * none. The tree is then for printing: the sets in it are text. */

@@ -43,10 +43,9 @@ void managed_set(struct managed_entry *e, struct field_set set);
 void managed_drop_empty(struct managed *m);
 const char *managed_time(struct managed *m, usec now);
 
-/* The list with the one entry of a plain create through the main door, as JSON text appended to
- * out. False: it is left to the general way, and out is not worth anything. */
-bool managed_print_creation(const struct managed_write *w, const struct cJSON *object,
-			    struct buf *out);
+/* Whether what owns the object as a whole still does after this write: it is the writer, and
+ * nobody else owns anything through the main door. */
+bool managed_stays_whole(struct managed *m, const struct managed_write *w);
 
 /* The changes of `v` against all entries but `except`: what is modified, added or removed is not
  * theirs any more. Entries of versions that are not served are dropped. */

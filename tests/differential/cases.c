@@ -126,6 +126,8 @@ static void run_apply(const struct cJSON *c, struct buf *out, bool apply)
 				  json_bool(c, "force", false), &merged, &changed, &conflicts, &e);
 	else if (r == 0)
 		managed_update(&m, &w, object_or_null(c, "live"), json_get(c, "now"));
+	if (r == 0 && !apply)
+		managed_spell_out(&m, &w, json_get(c, "now"));
 	if (conflicts.n)
 		add_conflicts(out, &conflicts);
 	else if (r < 0)

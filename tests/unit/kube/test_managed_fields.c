@@ -140,19 +140,41 @@ static void assert_spec(const struct cJSON *object, const char *want)
 
 /* ---- updates ---- */
 
-static void a_create_owns_everything_but_identity_and_status(void **state)
+static void a_create_owns_the_object_as_a_whole(void **state)
 {
-	struct managed_write w = by("kubectl-create");
-	auto_json *o = object_of("{'x':'1','labels':{'a':'b'},'args':['p']}");
-	json_set(o, "status", tree_of("{'phase':'New'}"));
-	managed_record(&w, NULL, o, NULL);
-	o = as_sent(o);
-	assert_owners(o, "kubectl-create Update {'f:spec':{'.':{},'f:args':{},'f:labels':{'.':{},"
-			 "'f:a':{}},'f:x':{}}}\n");
+	auto_json *o = created("kubectl-create", "{'x':'1'}");
+	assert_owners(o, "kubectl-create Update {}\n");
 	const struct cJSON *e = json_at(json_path(o, "metadata", "managedFields", NULL), 0);
 	assert_string_equal(json_str(e, "apiVersion"), "g/v1");
 	assert_string_equal(json_str(e, "time"), "2023-11-14T22:13:20Z");
 	assert_string_equal(json_str(e, "fieldsType"), "FieldsV1");
+}
+
+static void its_maker_goes_on_to_own_it_as_a_whole(void **state)
+{
+	struct managed_write w = by("a");
+	auto_json *o = created("a", "{'x':'1','y':'1'}");
+	w.now = T0 + USEC_PER_SEC;
+	o = updated(o, w, object_of("{'x':'2','z':'1'}"), NULL);
+	assert_owners(o, "a Update {}\n");
+	const struct cJSON *e = json_at(json_path(o, "metadata", "managedFields", NULL), 0);
+	assert_string_equal(json_str(e, "time"), "2023-11-14T22:13:21Z");
+}
+
+static void a_whole_is_everything_but_identity_and_status(void **state)
+{
+	struct managed_write w = by("kubectl-create");
+	auto_json *o = object_of("{'x':'1','labels':{'a':'b'},'args':['p']}");
+	auto_json *now;
+	json_set(o, "status", tree_of("{'phase':'New'}"));
+	managed_record(&w, NULL, o, NULL);
+	o = as_sent(o);
+	now = json_dup(o);
+	json_set_str(json_path(now, "spec", "labels", NULL), "c", "d");
+	o = updated(o, by("b"), steal_ptr(&now), NULL);
+	assert_owners(o, "b Update {'f:spec':{'f:labels':{'f:c':{}}}}\n"
+			 "kubectl-create Update {'f:spec':{'.':{},'f:args':{},'f:labels':{'.':{},"
+			 "'f:a':{}},'f:x':{}}}\n");
 }
 
 static void an_update_takes_what_it_changes_from_its_owner(void **state)
@@ -188,7 +210,7 @@ static void status_is_owned_through_its_own_door(void **state)
 	json_set(now, "status", tree_of("{'phase':'Running'}"));
 	w.subresource = "status";
 	o = updated(o, w, steal_ptr(&now), NULL);
-	assert_owners(o, "a Update {'f:spec':{'.':{},'f:x':{}}}\n"
+	assert_owners(o, "a Update {}\n"
 			 "controller Update/status {'f:status':{'.':{},'f:phase':{}}}\n");
 }
 
@@ -217,7 +239,7 @@ static void a_list_that_cannot_be_read_leaves_the_stored_one(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		auto_json *o = created("a", "{'x':'1'}");
 		o = updated(o, by("a"), object_of("{'x':'1'}"), lists[i]);
-		assert_owners(o, "a Update {'f:spec':{'.':{},'f:x':{}}}\n");
+		assert_owners(o, "a Update {}\n");
 	}
 }
 
@@ -229,6 +251,16 @@ static void a_client_may_give_its_fields_to_another(void **state)
 	    "[{'manager':'z','operation':'Apply','apiVersion':'g/v1','fieldsType':'FieldsV1',"
 	    "'fieldsV1':{'f:spec':{'f:x':{}}}}]");
 	assert_owners(o, "z Apply {'f:spec':{'f:x':{}}}\n");
+}
+
+static void a_whole_may_be_handed_to_an_applier(void **state)
+{
+	auto_json *o = created("kubectl-client-side-apply", "{'x':'1'}");
+	o = updated(
+	    o, by("upgrade"), object_of("{'x':'1'}"),
+	    "[{'manager':'flux','operation':'Apply','apiVersion':'g/v1','fieldsType':'FieldsV1',"
+	    "'fieldsV1':{}}]");
+	assert_owners(o, "flux Apply {'f:spec':{'.':{},'f:x':{}}}\n");
 }
 
 static void the_oldest_updaters_become_one(void **state)
@@ -512,7 +544,9 @@ static void a_manager_is_named_by_its_user_agent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_create_owns_everything_but_identity_and_status),
+	    cmocka_unit_test(a_create_owns_the_object_as_a_whole),
+	    cmocka_unit_test(its_maker_goes_on_to_own_it_as_a_whole),
+	    cmocka_unit_test(a_whole_is_everything_but_identity_and_status),
 	    cmocka_unit_test(an_update_takes_what_it_changes_from_its_owner),
 	    cmocka_unit_test(what_an_update_removes_is_nobodys),
 	    cmocka_unit_test(an_update_that_changes_nothing_leaves_even_the_time),
@@ -520,6 +554,7 @@ int main(void)
 	    cmocka_unit_test(an_empty_list_sent_drops_all_owners),
 	    cmocka_unit_test(a_list_that_cannot_be_read_leaves_the_stored_one),
 	    cmocka_unit_test(a_client_may_give_its_fields_to_another),
+	    cmocka_unit_test(a_whole_may_be_handed_to_an_applier),
 	    cmocka_unit_test(the_oldest_updaters_become_one),
 	    cmocka_unit_test(an_apply_to_nothing_makes_the_object_and_owns_what_it_says),
 	    cmocka_unit_test(the_same_again_changes_nothing),
