@@ -102,6 +102,29 @@ def story_a_submitter(fleet):
     check("Unauthorized" in words or "must be logged in" in words, "401", words)
 
 
+def story_apply_creates_only_for_whoever_may_create(fleet):
+    """Server-side apply is a patch; where it would create, it takes that right as well"""
+    fleet.start_hub()
+    admin = newest(fleet)
+    admin("create", "serviceaccount", "pat")
+    admin("create", "role", "patcher", "--verb=get,patch", "--resource=configmaps")
+    admin("create", "rolebinding", "pat", "--role=patcher", "--serviceaccount=default:pat")
+    admin("create", "configmap", "there", "--from-literal=a=1")
+    pat = with_token(fleet, admin("create", "token", "pat").strip())
+
+    def config(name):
+        return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
+                           "data": {"b": "1"}})
+
+    pat("apply", "--server-side", "-f", "-", stdin=config("there"))
+    check(fleet.client.get("configmaps", "there")["data"] == {"a": "1", "b": "1"},
+          "what is there may be changed")
+    words = refused(pat, "what is not may not be made", "apply", "--server-side", "-f", "-",
+                    stdin=config("new"))
+    check('cannot create resource "configmaps"' in words, "and the verb is named", words)
+    check(fleet.client.find("configmaps", "new") is None, "nothing was made")
+
+
 def story_every_kubectl_asks(fleet):
     """auth can-i, roles and bindings work with every kubectl, and as somebody else"""
     fleet.start_hub()
