@@ -4,6 +4,8 @@
  */
 #include "command.h"
 
+#include "base/json.h"
+
 #include <curl/curl.h>
 #include <getopt.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@ static int run_version(const struct command_line *line)
 	if (client_open(&line->client, &c, &err) == 0 &&
 	    client_get(c, "/version", &tree, &err) == 0)
 		command_print_tree(tree, OUTPUT_JSON);
+	json_free(tree);
 	client_close(c);
 	return EXIT_OK;
 }
