@@ -33,6 +33,7 @@ const char *argp_program_version = "musterd " MUSTER_VERSION;
 /* clients compare minor versions; features follow this Kubernetes release */
 #define KUBERNETES_VERSION "v1.34.0-muster" MUSTER_VERSION
 #define STOP_GRACE	   (4 * USEC_PER_SEC)
+#define STOP_DRAIN	   (200 * USEC_PER_MS)
 
 struct flags {
 	const char *config, *data_dir, *listen, *kubeconfig_out;
@@ -232,6 +233,7 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 		r = api_create(
 		    &(struct api_options){.log = &h->log,
 					  .n_workers = h->config.workers,
+					  .drain = STOP_DRAIN,
 					  .audit_policy_file = h->config.audit_policy_file,
 					  .audit_log_file = h->config.audit_log_file
 								? h->config.audit_log_file

@@ -15,7 +15,15 @@
 
 #define DEFAULT_WORKERS	    2
 #define DEFAULT_CONNECTIONS 20000
+#define DEFAULT_SEATS	    256 /* two batches of the core */
+#define DEFAULT_WATCHES	    10000
+#define FLOW_WAITING	    1000
+#define FLOW_BYTES	    ((size_t)16 << 20)
+#define WAITING_BYTES	    ((size_t)64 << 20) /* as the core's inbox */
+#define LIST_COST	    64 /* a list takes that part of all seats, and one at least */
+#define PUMP_TIME	    USEC_PER_MS
 #define STOP_POLL_MS	    20
+#define STOP_STREAMS	    500 /* that end in one turn */
 /* As kubeadm's clusters call themselves. */
 #define DEFAULT_ISSUER "https://kubernetes.default.svc.cluster.local"
 
@@ -165,6 +173,124 @@ static void to_resource(struct call *c)
 	}
 }
 
+static void begin(struct call *c)
+{
+	if (c->info.is_resource)
+		to_resource(c);
+	else if (documents_has(&c->info))
+		call_document(c);
+	else
+		call_health(c);
+}
+
+/* ---- whose turn it is ---- */
+
+static bool is_long_running(const struct call *c)
+{
+	static const char *const streams[] = {"proxy", "log", "exec", "attach", "portforward"};
+	if (!c->info.is_resource)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(streams); i++)
+		if (span_is(c->info.subresource, streams[i]))
+			return true;
+	return c->info.verb == API_WATCH;
+}
+
+/* As Kubernetes' exempt level: administrators; and whoever asks how the server is. */
+static bool is_exempt(const struct call *c)
+{
+	return auth_in_group(&c->user, "system:masters") ||
+	       (!c->info.is_resource && !documents_has(&c->info));
+}
+
+static void refuse_busy(struct call *c)
+{
+	call_failf(c, ERR_TOO_MANY, "Too many requests, please try again later.");
+	call_finish(c);
+}
+
+static void leave_queue(struct call *c)
+{
+	api_release(c);
+	http_abort(c->x);
+}
+
+static void enter(struct api *a, struct call *c)
+{
+	bool lists = c->info.is_resource &&
+		     (c->info.verb == API_LIST || c->info.verb == API_DELETE_COLLECTION);
+	c->seat.cost = lists ? (uint32_t)(a->fair.limits.seats / LIST_COST) : 1;
+	c->seat.cost += !c->seat.cost;
+	c->seat.write = c->request->method != HTTP_GET && c->request->method != HTTP_HEAD;
+	c->seat.bytes = c->request->body.len;
+	if (is_long_running(c)) {
+		if (fair_queue_add_long(&a->fair, c->user.name, is_exempt(c), &c->seat))
+			begin(c);
+		else
+			refuse_busy(c);
+		return;
+	}
+	if (is_exempt(c))
+		fair_queue_add_exempt(&a->fair, &c->seat);
+	else
+		(void)fair_queue_add(&a->fair, c->user.name, &c->seat);
+	if (c->seat.state == FAIR_NONE)
+		refuse_busy(c);
+	else if (c->seat.state == FAIR_WAITING)
+		c->on_gone = leave_queue;
+	else
+		begin(c);
+}
+
+static void post_pump(struct api *a)
+{
+	if (!a->fair.n_waiting || a->pump_posted)
+		return;
+	a->pump_posted = true;
+	mailbox_post(&a->mailbox, &a->pump_task);
+}
+
+static void on_pump(struct task *t)
+{
+	struct api *a = (struct api *)((char *)t - offsetof(struct api, pump_task));
+	usec until = clock_monotonic() + PUMP_TIME;
+	struct fair_request *r;
+	a->pump_posted = false;
+	while (!a->ended && (r = fair_queue_next(&a->fair))) {
+		struct call *c = (struct call *)((char *)r - offsetof(struct call, seat));
+		c->on_gone = NULL;
+		begin(c);
+		if (clock_monotonic() > until) {
+			post_pump(a);
+			break;
+		}
+	}
+}
+
+void api_release(struct call *c)
+{
+	struct api *a = call_api(c);
+	if (c->seat.state == FAIR_NONE)
+		return;
+	fair_queue_remove(&a->fair, &c->seat);
+	post_pump(a);
+}
+
+void api_gauges(const struct api *a, struct metrics_gauges *ret)
+{
+	const struct fair_queue *q = &a->fair;
+	*ret = (struct metrics_gauges){.executing_read = q->running_read,
+				       .executing_write = q->running_write,
+				       .waiting = q->n_waiting,
+				       .connections = http_server_connections(a->http),
+				       .dispatched = q->dispatched,
+				       .exempt = q->exempt,
+				       .refused = q->refused,
+				       .seats = q->limits.seats,
+				       .seats_taken = q->seats_taken,
+				       .flows = q->n_flows};
+}
+
 static void on_request(void *arg, struct http_exchange *x)
 {
 	struct api *a = arg;
@@ -180,17 +306,13 @@ static void on_request(void *arg, struct http_exchange *x)
 		c->address = arena_span(c->mem, span_of(c->request->peer->address));
 	if (!admit(c)) {
 		call_finish(c);
-	} else if (a->stopping && c->info.is_resource) {
+	} else if (a->closing && c->info.is_resource) {
 		call_failf(c, ERR_UNAVAILABLE, "the server is shutting down");
 		call_finish(c);
 	} else if (c->request->method == HTTP_OPTIONS) {
 		refuse_method(c);
-	} else if (c->info.is_resource) {
-		to_resource(c);
-	} else if (documents_has(&c->info)) {
-		call_document(c);
 	} else {
-		call_health(c);
+		enter(a, c);
 	}
 }
 
@@ -218,10 +340,12 @@ void api_stream_add(struct api *a, struct call *c)
 	if (c->next_stream)
 		c->next_stream->prev_stream = c;
 	a->streams = c;
+	call_series(c)->open++;
 }
 
 void api_stream_remove(struct api *a, struct call *c)
 {
+	call_series(c)->open--;
 	if (c->prev_stream)
 		c->prev_stream->next_stream = c->next_stream;
 	else
@@ -232,14 +356,29 @@ void api_stream_remove(struct api *a, struct call *c)
 
 /* ---- the thread ---- */
 
+/* A few streams at a time, so that others are answered meanwhile. */
+static void stop_further(struct api *a, usec now)
+{
+	bool last = now >= a->stop_at;
+	size_t n = 0;
+	if (now < a->close_at && !last)
+		return;
+	a->closing = true;
+	for (struct call *c = a->streams, *next; c && (last || n < STOP_STREAMS); c = next, n++) {
+		next = c->next_stream;
+		c->on_stop(c);
+	}
+	if (last || (!http_server_active(a->http) && !http_server_unsent(a->http)))
+		uv_stop(&a->loop);
+}
+
 static void on_second(uv_timer_t *t)
 {
 	struct api *a = t->data;
 	usec now = clock_monotonic();
 	struct call *next;
 	if (a->stopping) {
-		if (!http_server_active(a->http) || now >= a->stop_at)
-			uv_stop(&a->loop);
+		stop_further(a, now);
 		return;
 	}
 	http_server_sweep(a->http);
@@ -257,12 +396,9 @@ static void on_second(uv_timer_t *t)
 static void on_stop(struct task *t)
 {
 	struct api *a = (struct api *)((char *)t - offsetof(struct api, stop_task));
-	struct call *next;
 	a->stopping = true;
-	for (struct call *c = a->streams; c; c = next) {
-		next = c->next_stream;
-		c->on_stop(c);
-	}
+	a->close_at = clock_monotonic() + a->options.drain;
+	stop_further(a, clock_monotonic());
 	uv_timer_start(&a->second, on_second, STOP_POLL_MS, STOP_POLL_MS);
 }
 
@@ -309,8 +445,16 @@ int api_create(const struct api_options *o, struct api **ret, struct err *reterr
 {
 	struct api *a = xcalloc(1, sizeof(*a));
 	struct http_server_options http = {.loop = &a->loop, .handler = &a->handler};
+	struct fair_limits limits = {.seats = o->seats > 0 ? (size_t)o->seats : DEFAULT_SEATS,
+				     .flow_waiting = FLOW_WAITING,
+				     .flow_bytes = FLOW_BYTES,
+				     .max_bytes = WAITING_BYTES,
+				     .long_running = o->max_watches > 0 ? (size_t)o->max_watches
+									: DEFAULT_WATCHES};
 	int r = 0;
 	a->options = *o;
+	fair_queue_init(&a->fair, &limits);
+	a->pump_task.run = on_pump;
 	a->handler = (struct http_handler){on_request, on_writable, on_gone, a};
 	a->stop_task.run = on_stop;
 	http.max_connections =
@@ -498,6 +642,7 @@ struct api *api_destroy(struct api *a)
 	api_stop(a, 0);
 	workers_destroy(a->workers);
 	a->workers = NULL;
+	a->ended = true;
 	a->audit = audit_close(a->audit);
 	if (a->mailbox_open)
 		mailbox_drain(&a->mailbox); /* answers that came after the stop */
@@ -514,6 +659,8 @@ struct api *api_destroy(struct api *a)
 		uv_run(&a->loop, UV_RUN_DEFAULT);
 		uv_loop_close(&a->loop);
 	}
+	fair_queue_done(&a->fair);
+	metrics_done(&a->metrics);
 	free(a);
 	return NULL;
 }

@@ -34,6 +34,9 @@ struct api_options {
 	/* The audit log: a policy (audit.k8s.io/v1) and the file to write; NULL: none. */
 	const char *audit_policy_file, *audit_log_file;
 	int max_connections; /* 0: 20,000, at most what RLIMIT_NOFILE allows */
+	int seats;	     /* of fair queuing (api/fair_queue.h); 0: 256 */
+	int max_watches;     /* and other long-running requests; 0: 10,000 */
+	usec drain;	     /* how long api_stop() still takes requests; 0: not at all */
 };
 
 struct api_listener_options {
@@ -61,8 +64,10 @@ int api_listener_port(const struct api_listener *l);
 /* Starts the thread and the workers. */
 int api_start(struct api *a, struct err *reterr) MUST_CHECK;
 
-/* Graceful: new requests get 503, running ones finish, watches end with a bookmark (where asked
- * for) and a clean last chunk. Returns when all is written or `grace` has passed. */
+/* Graceful, in this order: /readyz fails; for options.drain requests are still taken, so that
+ * whoever balances load can look elsewhere; then new requests get 503, running ones finish, and
+ * watches end with a bookmark (where asked for) and a clean last chunk. Returns when all is
+ * written or `grace` has passed. */
 void api_stop(struct api *a, usec grace);
 
 /* Frees everything; stops first (without grace) when needed. NULL is fine; returns NULL. */

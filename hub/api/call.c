@@ -48,11 +48,24 @@ static void audit_once(struct call *c)
 	audit_call(call_api(c)->audit, c);
 }
 
+struct metrics_series *call_series(struct call *c)
+{
+	const struct request_info *i = &c->info;
+	const struct kind *k = c->kind;
+	if (c->series)
+		return c->series;
+	if (!k && i->is_resource) /* refused before it was looked for */
+		k = kind_by_resource(c->listener->backend->kinds, i->group, i->version,
+				     i->resource);
+	c->series = metrics_series(&call_api(c)->metrics, i, c->request->method, k);
+	return c->series;
+}
+
 void call_count(struct call *c)
 {
 	audit_once(c);
-	metrics_request(&call_api(c)->metrics, c->info.is_resource ? (int)c->info.verb : 8,
-			c->answer.code, clock_monotonic() - c->started);
+	metrics_count(call_series(c), c->answer.code, clock_monotonic() - c->started);
+	api_release(c);
 }
 
 void call_finish(struct call *c)
@@ -61,7 +74,7 @@ void call_finish(struct call *c)
 	struct http_response r = {.code = a->code,
 				  .content_type = a->content_type,
 				  .headers = buf_span(&a->headers),
-				  .close = call_api(c)->stopping};
+				  .close = call_api(c)->closing};
 	struct buf headers;
 	audit_once(c);
 	if (a->body.len > GZIP_MIN && !a->gzipped && !c->gone && !a->body.failed &&

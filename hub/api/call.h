@@ -13,6 +13,7 @@
 #include "api/api.h"
 #include "api/auth.h"
 #include "api/authenticator.h"
+#include "api/fair_queue.h"
 #include "api/http.h"
 #include "api/metrics.h"
 #include "api/negotiate.h"
@@ -59,9 +60,15 @@ struct api {
 	struct audit *audit; /* NULL: none */
 	struct api_listener *listeners;
 	struct metrics metrics;
+	struct fair_queue fair;
+	struct task pump_task; /* gives seats to those who wait */
+	bool pump_posted;
 	struct call *streams; /* watches */
-	bool loop_open, mailbox_open, timer_open, started, stopping;
-	usec stop_at; /* monotonic */
+	bool loop_open, mailbox_open, timer_open, started;
+	bool stopping;		/* readyz says so */
+	bool closing;		/* streams end, new requests are refused */
+	bool ended;		/* nothing begins any more */
+	usec close_at, stop_at; /* monotonic */
 };
 
 struct answer {
@@ -86,8 +93,10 @@ struct call {
 	const struct kind *kind; /* of the resource; NULL for other paths */
 	struct negotiated accept;
 	struct answer answer;
-	usec started;	   /* monotonic */
-	_Atomic bool gone; /* the client went away: set on the loop, read anywhere */
+	struct fair_request seat;
+	struct metrics_series *series; /* call_series() */
+	usec started;		       /* monotonic */
+	_Atomic bool gone;	       /* the client went away: set on the loop, read anywhere */
 	bool dry_run;
 	void (*on_worker)(struct call *c);
 	void (*on_loop)(struct call *c);
@@ -99,6 +108,10 @@ struct call {
 	void *state; /* the verb's */
 };
 
+/* What the gauges of /metrics stand at. */
+void api_gauges(const struct api *a, struct metrics_gauges *ret);
+/* The call is over: gives its seat to who waits. Fine when it has none. */
+void api_release(struct call *c);
 /* Watches are known to the front, for its ticks and its stop. */
 void api_stream_add(struct api *a, struct call *c);
 void api_stream_remove(struct api *a, struct call *c);
@@ -114,8 +127,11 @@ void call_to_worker(struct call *c, void (*on_worker)(struct call *c));
 void call_to_loop(struct call *c, void (*on_loop)(struct call *c));
 /* Sends the answer; loop only. Large bodies are gzipped first, on a worker. The call is gone. */
 void call_finish(struct call *c);
-/* Counts the call in the metrics: what call_finish does by itself, for streams. Loop only. */
+/* Counts the call in the metrics, and gives back its seat: what call_finish does by itself, for
+ * streams; each stream does so once, when it ends. Loop only. */
 void call_count(struct call *c);
+/* The metrics of the call's verb and resource. Loop only. */
+struct metrics_series *call_series(struct call *c);
 
 /* ---- making answers; on any thread that has the call ---- */
 
@@ -158,6 +174,7 @@ void call_query(struct call *c);	 /* /apis/muster.dev/v1alpha1/... */
 void call_token_request(struct call *c); /* serviceaccounts/NAME/token */
 void call_openid(struct call *c);	 /* /openid/v1/jwks, /.well-known/openid-configuration */
 void call_proxy(struct call *c);	 /* clusters/NAME/proxy, pods/NAME/log */
-void call_health(struct call *c);	 /* /version, /healthz, /metrics, ... or 404 */
+void call_health(struct call *c);	 /* /version, /healthz, ... or 404 */
+void call_metrics(struct call *c);	 /* /metrics */
 
 #endif

@@ -1,7 +1,15 @@
-/* Paths that are no resources: version, health, metrics. */
+/*
+ * Paths that are no resources: version and health.
+ *
+ * /livez, /readyz and /healthz answer "ok", or, with ?verbose or when a check fails, a line for
+ * each, as apiserver's healthz package prints them; /readyz/NAME is one check; ?exclude=NAME leaves
+ * one out. Why one failed is in the log, not in the answer.
+ */
 #include "api/call.h"
 
 #include <sys/utsname.h>
+
+#define TEXT "text/plain; charset=utf-8"
 
 static bool is_check(const struct call *c, const char *root, struct span *ret_check)
 {
@@ -51,36 +59,90 @@ static const struct check checks[] = {
     {"shutdown", true, not_stopping},
 };
 
-static void run_checks(struct call *c, const char *root, struct span only)
+static bool run_check(struct call *c, const struct check *check)
 {
-	bool ready = strcmp(root, "/readyz") == 0, ok = true, found = !only.len;
-	bool verbose = http_param(c->request, "verbose").ptr != NULL;
-	struct buf text = BUF_INIT;
+	bool passes = check->passes(c);
+	if (!passes)
+		log_warn(call_api(c)->options.log, "health check failed", "check=%s path=%.*s",
+			 check->name, SPAN_ARGS(c->info.path));
+	return passes;
+}
+
+/* /readyz/NAME */
+static void run_one(struct call *c, bool ready, struct span name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+		if (!span_is(name, checks[i].name) || (checks[i].ready_only && !ready))
+			continue;
+		if (run_check(c, &checks[i])) {
+			call_ok(c, 200, TEXT);
+			buf_add_str(&c->answer.body, "ok");
+		} else {
+			call_ok(c, 500, TEXT);
+			buf_addf(&c->answer.body, "internal server error: %s failed\n",
+				 checks[i].name);
+		}
+		return;
+	}
+	call_ok(c, 404, TEXT);
+	buf_add_str(&c->answer.body, "404 page not found\n");
+}
+
+static bool is_check_name(struct span name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(checks); i++)
+		if (span_is(name, checks[i].name))
+			return true;
+	return false;
+}
+
+static void warn_of_exclusions(const struct call *c, struct buf *text)
+{
+	for (size_t i = 0; i < c->request->n_params; i++) {
+		const struct http_param *p = &c->request->params[i];
+		if (span_is(p->name, "exclude") && !is_check_name(p->value))
+			buf_addf(text,
+				 "warn: some health checks cannot be excluded: no matches for "
+				 "\"%.*s\"\n",
+				 (int)(p->value.len > 64 ? 64 : p->value.len), p->value.ptr);
+	}
+}
+
+static void run_all(struct call *c, const char *root, bool ready)
+{
+	bool ok = true, verbose = http_param(c->request, "verbose").ptr != NULL;
+	auto_buf text = BUF_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
 		bool passes;
-		if ((checks[i].ready_only && !ready) ||
-		    (only.len && !span_is(only, checks[i].name)))
+		if (checks[i].ready_only && !ready)
 			continue;
-		found = true;
 		if (excluded(c, checks[i].name)) {
 			buf_addf(&text, "[+]%s excluded: ok\n", checks[i].name);
 			continue;
 		}
-		passes = checks[i].passes(c);
+		passes = run_check(c, &checks[i]);
 		ok = ok && passes;
-		buf_addf(&text, "[%c]%s %s\n", passes ? '+' : '-', checks[i].name,
-			 passes ? "ok" : "failed");
+		buf_addf(&text, passes ? "[+]%s ok\n" : "[-]%s failed: reason withheld\n",
+			 checks[i].name);
 	}
-	call_ok(c, !found ? 404 : ok ? 200 : 500, "text/plain; charset=utf-8");
-	if (!found)
-		buf_add_str(&c->answer.body, "404 page not found\n");
-	else if (ok && !verbose)
+	warn_of_exclusions(c, &text);
+	call_ok(c, ok ? 200 : 500, TEXT);
+	if (ok && !verbose) {
 		buf_add_str(&c->answer.body, "ok");
-	else {
-		buf_add_span(&c->answer.body, buf_span(&text));
-		buf_addf(&c->answer.body, "%s check %s\n", root + 1, ok ? "passed" : "failed");
+		return;
 	}
-	buf_done(&text);
+	buf_add_span(&c->answer.body, buf_span(&text));
+	buf_addf(&c->answer.body, "%s check %s\n", root + 1, ok ? "passed" : "failed");
+}
+
+static void run_checks(struct call *c, const char *root, struct span only)
+{
+	bool ready = strcmp(root, "/readyz") == 0;
+	buf_add_str(&c->answer.headers, "X-Content-Type-Options: nosniff\r\n");
+	if (only.len)
+		run_one(c, ready, only);
+	else
+		run_all(c, root, ready);
 }
 
 /* major and minor must parse: kubectl's skew check reads them. */
@@ -109,14 +171,6 @@ static void version(struct call *c)
 						 : u.machine);
 }
 
-static void metrics(struct call *c)
-{
-	struct api *a = call_api(c);
-	call_ok(c, 200, "text/plain; version=0.0.4; charset=utf-8");
-	metrics_print(&a->metrics, http_server_active(a->http), http_server_connections(a->http),
-		      &c->answer.body);
-}
-
 void call_health(struct call *c)
 {
 	static const char *const roots[] = {"/healthz", "/livez", "/readyz"};
@@ -129,13 +183,14 @@ void call_health(struct call *c)
 	} else if (span_is(c->info.path, "/version")) {
 		version(c);
 	} else if (span_is(c->info.path, "/metrics")) {
-		metrics(c);
+		call_metrics(c);
+		return;
 	} else if (span_is(c->info.path, "/openid/v1/jwks") ||
 		   span_is(c->info.path, "/.well-known/openid-configuration")) {
 		call_openid(c);
 		return;
 	} else {
-		call_ok(c, 404, "text/plain; charset=utf-8");
+		call_ok(c, 404, TEXT);
 		buf_add_str(&c->answer.body, "404 page not found\n");
 	}
 	call_finish(c);

@@ -137,6 +137,8 @@ void http_server_sweep(struct http_server *s);
 /* Exchanges that are with the handler, streams included. */
 size_t http_server_active(const struct http_server *s);
 size_t http_server_connections(const struct http_server *s);
+/* Connections with bytes of answers that have not left for the kernel. */
+size_t http_server_unsent(const struct http_server *s);
 
 /* ---- answers; each ends the handler's ownership of the exchange ---- */
 

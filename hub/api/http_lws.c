@@ -477,6 +477,14 @@ size_t http_server_active(const struct http_server *s)
 	return s->n_active;
 }
 
+size_t http_server_unsent(const struct http_server *s)
+{
+	size_t n = 0;
+	for (const struct http_conn *c = s->conns; c; c = c->next)
+		n += c->out || lws_partial_buffered(c->wsi);
+	return n;
+}
+
 size_t http_server_connections(const struct http_server *s)
 {
 	return s->n_conns;

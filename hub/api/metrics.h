@@ -1,34 +1,85 @@
 #ifndef API_METRICS_H
 #define API_METRICS_H
 /*
- * Counts of one front, named as kube-apiserver names them; kept by its loop alone.
+ * Counts of one front, named and labelled as kube-apiserver names them (its
+ * endpoints/metrics/metrics.go), in Prometheus' text format 0.0.4.
  *
- * apiserver_request_total{verb,code}, apiserver_request_duration_seconds (histogram by verb),
- * apiserver_current_inflight_requests, apiserver_longrunning_requests.
+ * A series is one (verb, group, version, resource, subresource, scope). Its labels come from the
+ * kinds that are served and from fixed words, never from what a client wrote; there are at most
+ * METRICS_MAX_SERIES of them, and what comes after goes to one series without a resource.
+ *
+ * The loop alone counts. It takes a copy (metrics_copy) that any thread may print: printing takes
+ * longer than a loop may work at a stretch. Series live as long as the metrics.
  */
+#include "api/request_info.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "kube/kind.h"
 #include <stdint.h>
 
-#define METRICS_VERBS	10 /* API verbs, other, connect */
-#define METRICS_BUCKETS 14
-#define METRICS_CODES	24
+#define METRICS_MAX_SERIES 1024
+#define METRICS_BUCKETS	   23
+#define METRICS_CODES	   12
 
-struct metrics {
-	struct {
-		uint64_t bucket[METRICS_BUCKETS + 1]; /* last: +Inf */
-		uint64_t count;
-		usec sum;
-	} duration[METRICS_VERBS];
+struct metrics_labels {
+	const char *verb; /* static: "GET", "LIST", ... */
+	const char *group, *version, *resource, *subresource;
+	const char *scope; /* static: "cluster", "namespace", "resource" or "" */
+};
+
+struct metrics_series {
+	struct metrics_labels labels;	      /* strings owned by the series */
+	uint64_t bucket[METRICS_BUCKETS + 1]; /* last: beyond all bounds */
+	uint64_t count;
+	usec sum;
 	struct {
 		int code;
 		uint64_t n;
-	} codes[METRICS_VERBS][METRICS_CODES];
-	uint64_t watch_events, watch_closed_slow;
+	} codes[METRICS_CODES]; /* the last takes what finds no place, as code 0 */
+	int64_t open;		/* long-running requests under way */
+	uint64_t events;	/* told to watchers */
+};
+
+struct metrics {
+	struct map by_labels; /* -> struct metrics_series */
+	struct VEC(struct metrics_series *) series;
+	uint64_t watch_closed_slow;
 	int64_t watches;
 };
 
-void metrics_request(struct metrics *m, int verb, int code, usec duration);
-void metrics_print(const struct metrics *m, size_t inflight, size_t connections, struct buf *out);
+void metrics_done(struct metrics *m);
+
+/* The series of a request. kind NULL: of no kind that is served. Never NULL; borrowed. */
+struct metrics_series *metrics_series(struct metrics *m, const struct request_info *i,
+				      enum http_method method, const struct kind *kind);
+/* An answer was given, `duration` after the request was there. */
+void metrics_count(struct metrics_series *s, int code, usec duration);
+
+/* Gauges that others keep. */
+struct metrics_gauges {
+	size_t executing_read, executing_write, waiting, connections;
+	uint64_t dispatched, exempt, refused;
+	size_t seats, seats_taken, flows;
+};
+
+/* What metrics_print() reads: a copy that stays as it is. */
+struct metrics_copy {
+	struct metrics_series *series; /* owned; label strings are the metrics' */
+	size_t n;
+	uint64_t watch_closed_slow;
+	int64_t watches;
+	struct metrics_gauges gauges;
+};
+void metrics_copy(const struct metrics *m, const struct metrics_gauges *g,
+		  struct metrics_copy *ret);
+void metrics_copy_done(struct metrics_copy *c);
+void metrics_print(const struct metrics_copy *c, struct buf *out);
+
+/* A label's value: quote, backslash and newline escaped. */
+void metrics_add_label(struct buf *out, struct span value);
+/* Seconds with six digits behind the point. */
+void metrics_add_seconds(struct buf *out, usec t);
 
 #endif

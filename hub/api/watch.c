@@ -111,7 +111,7 @@ static void flush(struct feed_watcher *fw)
 			http_stream_write(x, span_make(fr->bytes, fr->len));
 			n = 1;
 		}
-		call_api(w->call)->metrics.watch_events += n;
+		call_series(w->call)->events += n;
 		while (n--) {
 			fw->cursor = feed_peek(fw, 0)->revision;
 			feed_pop(call_feed(w->call), fw);
@@ -167,7 +167,7 @@ static void add_event(struct turn *t, enum watch_event e, const struct store_obj
 	render_event_object(&w->render, o, !w->feed.columns_sent, &t->out);
 	buf_add_str(&t->out, "}\n");
 	w->feed.columns_sent = true;
-	call_api(w->call)->metrics.watch_events++;
+	call_series(w->call)->events++;
 }
 
 static bool turn_over(struct turn *t)

@@ -133,7 +133,8 @@ CUTS = (1, 40, 150, 400, 700, 1100, 1500, 1900, 2300, 2700, 3500, 5000)
 def requests(sim, verb, code):
     """How many the member has answered so."""
     return sum(v for k, v in sim.client.metrics().items() if
-               k.startswith(f'apiserver_request_total{{verb="{verb}",code="{code}'))
+               k.startswith("apiserver_request_total{") and f'verb="{verb}"' in k
+               and f'code="{code}' in k)
 
 
 def story_cut_connections(fleet):

@@ -94,7 +94,10 @@ static int open_api(struct front *f, const struct front_options *o, struct err *
 				      .mirror = f->mirror,
 				      .version = "v1.34.0-muster0.1.0",
 				      .wakeup = f->wakeup};
-	struct api_options api = {.n_workers = o->workers};
+	struct api_options api = {.n_workers = o->workers,
+				  .seats = o->seats,
+				  .max_watches = o->max_watches,
+				  .drain = o->drain};
 	struct api_listener_options l = {.listen = o->listen, .pki = f->pki};
 	int r = api_create(&api, &f->api, reterr);
 	f->inbox = inbox_create(&inbox);

@@ -18,6 +18,8 @@ struct front_options {
 	bool sync;	    /* ... with fsync */
 	uint64_t log_max_bytes;
 	int workers;
+	int seats, max_watches; /* of api_options */
+	usec drain;
 	const struct kind_set *kinds;
 };
 

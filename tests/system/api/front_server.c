@@ -1,7 +1,8 @@
 /*
  * The front of front.h as a program, for clients in other languages: front_server DIR [OPTION...]
  * Writes DIR/kubeconfig, prints "ready URL", serves until SIGTERM.
- *	--durable --sync --listen HOST:PORT --sim --log-bytes N
+ *	--durable --sync --listen HOST:PORT --sim --log-bytes N --seats N --watches N
+ *	--drain MILLISECONDS
  */
 #include "front.h"
 
@@ -14,8 +15,27 @@
 static int usage(void)
 {
 	fprintf(stderr, "usage: front_server DIR [--durable] [--sync] [--sim] [--listen ADDRESS] "
-			"[--log-bytes N]\n");
+			"[--log-bytes N] [--seats N] [--watches N] [--drain MS]\n");
 	return 2;
+}
+
+/* The options that are numbers. */
+static bool read_number(struct front_options *o, const char *name, const char *text)
+{
+	uint64_t v = 0;
+	if (!text || num_parse_u64(span_of(text), UINT64_MAX / 2, &v) < 0)
+		return false;
+	if (!strcmp(name, "--log-bytes"))
+		o->log_max_bytes = v;
+	else if (!strcmp(name, "--seats"))
+		o->seats = (int)v;
+	else if (!strcmp(name, "--watches"))
+		o->max_watches = (int)v;
+	else if (!strcmp(name, "--drain"))
+		o->drain = (usec)v * USEC_PER_MS;
+	else
+		return false;
+	return true;
 }
 
 int main(int argc, char **argv)
@@ -38,8 +58,7 @@ int main(int argc, char **argv)
 			o.kinds = kinds_sim();
 		else if (!strcmp(argv[i], "--listen") && i + 1 < argc)
 			o.listen = argv[++i];
-		else if (!strcmp(argv[i], "--log-bytes") && i + 1 < argc &&
-			 num_parse_u64(span_of(argv[i + 1]), UINT64_MAX, &o.log_max_bytes) == 0)
+		else if (i + 1 < argc && read_number(&o, argv[i], argv[i + 1]))
 			i++;
 		else
 			return usage();

@@ -1,0 +1,334 @@
+"""How the front behaves beside its verbs: metrics, health, its end, its limits, fairness."""
+
+import json
+import signal
+import socket
+import ssl
+import sys
+import threading
+import time
+import unittest
+
+from client import Client, Server
+from prometheus import Metrics
+
+PROGRAM = None
+CM = "/api/v1/namespaces/default/configmaps"
+RBAC = "/apis/rbac.authorization.k8s.io/v1/"
+
+
+def config_map(name, size=1):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
+            "data": {"k": "v" * size}}
+
+
+def let_in(client, *users):
+    """These users may do everything with config maps."""
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+            "metadata": {"name": "maps"},
+            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}]}
+    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+               "metadata": {"name": "maps"},
+               "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                           "name": "maps"},
+               "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": u}
+                            for u in users]}
+    assert client.post(RBAC + "clusterroles", role)[0] == 201
+    assert client.post(RBAC + "clusterrolebindings", binding)[0] == 201
+    for user in users:
+        while client.get(CM, headers={"Impersonate-User": user}, limit=1)[0] == 403:
+            pass  # the authorizer follows the store
+
+
+class Case(unittest.TestCase):
+    options = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(PROGRAM, *cls.options)
+        cls.client = Client(cls.server)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.server.close()
+
+    def metrics(self):
+        status, headers, text = self.client.request("GET", "/metrics")
+        self.assertEqual(status, 200)
+        self.assertTrue(headers["Content-Type"].startswith("text/plain; version=0.0.4"))
+        return Metrics(text.decode())
+
+
+class Counts(Case):
+    def test_requests_are_counted_as_kube_apiserver_counts_them(self):
+        labels = {"component": "apiserver", "group": "", "version": "v1",
+                  "resource": "configmaps", "subresource": "", "dry_run": ""}
+        before = self.metrics()
+        self.client.post(CM, config_map("counted"))
+        self.client.post(CM, config_map("counted"))
+        for _ in range(3):
+            self.client.get(CM + "/counted")
+        self.client.get(CM)
+        self.client.get("/api/v1/configmaps")
+        after = self.metrics()
+
+        def grew(name, **more):
+            return after.sum(name, **labels, **more) - before.sum(name, **labels, **more)
+        total = "apiserver_request_total"
+        self.assertEqual(grew(total, verb="POST", scope="resource", code="201"), 1)
+        self.assertEqual(grew(total, verb="POST", scope="resource", code="409"), 1)
+        self.assertEqual(grew(total, verb="GET", scope="resource", code="200"), 3)
+        self.assertEqual(grew(total, verb="LIST", scope="namespace", code="200"), 1)
+        self.assertEqual(grew(total, verb="LIST", scope="cluster", code="200"), 1)
+        duration = "apiserver_request_duration_seconds"
+        self.assertEqual(grew(duration + "_count", verb="GET"), 3)
+        self.assertEqual(grew(duration + "_bucket", verb="GET", le="+Inf"), 3)
+        self.assertEqual(grew(duration + "_bucket", verb="GET", le="60"), 3)
+        self.assertGreater(grew(duration + "_sum", verb="GET"), 0)
+
+    def test_watches_and_their_events_are_counted(self):
+        labels = {"version": "v1", "resource": "configmaps", "group": ""}
+        before = self.metrics()
+        rv = self.client.get(CM)[1]["metadata"]["resourceVersion"]
+        w = [self.client.watch(CM, resourceVersion=rv) for _ in range(3)]
+        self.client.post(CM, config_map("watched"))
+        for one in w:
+            one.next()
+        after = self.metrics()
+        name = "apiserver_longrunning_requests"
+        self.assertEqual(after.sum(name, verb="WATCH", **labels)
+                         - before.sum(name, verb="WATCH", **labels), 3)
+        name = "apiserver_watch_events_total"
+        self.assertEqual(after.sum(name, **labels) - before.sum(name, **labels), 3)
+        for one in w:
+            one.close()
+
+    def test_what_clients_make_up_makes_no_series(self):
+        self.client.get("/apis/made.up/v1/things")
+        self.client.request("GET", "/made/up")
+        self.client.get(CM + "/x/invented")
+        before = len(self.metrics().samples)
+        for i in range(50):
+            self.client.get("/apis/made.up%d/v1/things" % i)
+            self.client.request("GET", "/made/up/%d" % i)
+            self.client.get(CM + "/x/invented%d" % i)
+        self.assertLessEqual(len(self.metrics().samples), before)
+
+    def test_the_process_and_the_stores_are_described(self):
+        m = self.metrics()
+        self.assertGreater(m.sum("process_resident_memory_bytes"), 1 << 20)
+        self.assertGreater(m.sum("process_open_fds"), 5)
+        self.assertAlmostEqual(m.sum("process_start_time_seconds"), time.time(), delta=600)
+        self.assertGreater(m.sum("muster_store_revision", store="truth"), 0)
+        self.assertEqual(m.types["muster_store_bytes"], "gauge")
+        self.assertEqual(m.sum("apiserver_flowcontrol_nominal_limit_seats"), 256)
+
+
+class Health(Case):
+    def ask(self, path):
+        status, _, text = self.client.request("GET", path)
+        return status, text.decode()
+
+    def test_the_short_answer_is_ok(self):
+        for path in ("/healthz", "/livez", "/readyz", "/livez/ping", "/readyz/store"):
+            self.assertEqual(self.ask(path), (200, "ok"))
+
+    def test_the_long_answer_names_every_check(self):
+        self.assertEqual(self.ask("/livez?verbose"),
+                         (200, "[+]ping ok\n[+]store ok\nlivez check passed\n"))
+        self.assertEqual(self.ask("/readyz?verbose=true"),
+                         (200, "[+]ping ok\n[+]store ok\n[+]shutdown ok\nreadyz check passed\n"))
+
+    def test_checks_may_be_left_out(self):
+        self.assertEqual(self.ask("/livez?verbose&exclude=store&exclude=nope"),
+                         (200, "[+]ping ok\n[+]store excluded: ok\n"
+                               "warn: some health checks cannot be excluded: no matches for "
+                               '"nope"\nlivez check passed\n'))
+
+    def test_an_unknown_check_is_not_found(self):
+        self.assertEqual(self.ask("/readyz/nope")[0], 404)
+        self.assertEqual(self.ask("/livez/shutdown")[0], 404)
+
+
+class Ending(unittest.TestCase):
+    def test_readyz_fails_first_then_all_ends_well(self):
+        server = Server(PROGRAM, "--drain", "1000")
+        client = Client(server)
+        watch = client.watch(CM, resourceVersion="0")
+        self.assertEqual(client.request("GET", "/readyz")[0], 200)
+        began = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        while client.request("GET", "/readyz")[0] == 200:
+            pass
+        status, _, text = client.request("GET", "/readyz?verbose")
+        self.assertEqual(status, 500)
+        self.assertIn("[-]shutdown failed: reason withheld\nreadyz check failed\n", text.decode())
+        self.assertEqual(client.request("GET", "/livez")[0], 200)
+        # Still served, and seen by the watch.
+        self.assertEqual(client.post(CM, config_map("late"))[0], 201)
+        self.assertEqual(watch.next()["object"]["metadata"]["name"], "late")
+        self.assertIsNone(watch.next())
+        self.assertEqual(server.process.wait(5), 0)
+        self.assertLess(time.monotonic() - began, 5)
+        watch.close()
+        client.close()
+        server.close()
+
+    def test_many_watches_and_writes_under_way_end_well(self):
+        server = Server(PROGRAM, "--durable", "--sync", "--drain", "50")
+        client = Client(server)
+        watches = [client.watch(CM, resourceVersion="0") for _ in range(300)]
+        made, broken = [[] for _ in range(16)], []
+
+        def write(k):
+            c = Client(server)
+            try:
+                for i in range(100000):
+                    name = "w%d-%d" % (k, i)
+                    status, _ = c.post(CM, config_map(name, 500))
+                    if status == 503:
+                        return
+                    if status != 201:
+                        broken.append(status)
+                    made[k].append(name)
+            except OSError as error:
+                # Between answers the connection may go; in the midst of one it may not.
+                if "INCOMPLETE" in repr(error).upper():
+                    broken.append(error)
+            except Exception as error:  # IncompleteRead, a cut status line
+                if type(error).__name__ != "RemoteDisconnected":
+                    broken.append(error)
+            finally:
+                c.close()
+
+        writers = [threading.Thread(target=write, args=(k,)) for k in range(16)]
+        for t in writers:
+            t.start()
+        while not all(made):
+            pass
+        began = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        seen = [{e["object"]["metadata"]["name"] for e in w.rest()} for w in watches[:10]]
+        for w in watches:
+            w.rest()  # raises when the last chunk is missing
+        self.assertEqual(server.process.wait(5), 0)
+        self.assertLess(time.monotonic() - began, 5)
+        for t in writers:
+            t.join()
+        self.assertEqual(broken, [])
+        for w in watches:
+            w.close()
+        client.close()
+        # What was acknowledged is there.
+        server.process.stdout.close()
+        server.start()
+        client = Client(server)
+        names = {o["metadata"]["name"] for o in client.get(CM)[1]["items"]}
+        self.assertLessEqual({n for k in made for n in k}, names)
+        for s in seen:
+            self.assertLessEqual(s, names)
+        client.close()
+        server.close()
+
+
+class Limits(Case):
+    options = ("--watches", "20", "--seats", "4")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        let_in(cls.client, "ann", "ben")
+
+    def busy(self, answer):
+        status, headers, text = answer
+        self.assertEqual(status, 429, text)
+        self.assertGreaterEqual(int(headers["Retry-After"]), 1)
+        body = json.loads(text)
+        self.assertEqual((body["kind"], body["reason"]), ("Status", "TooManyRequests"))
+        self.assertEqual(body["message"], "Too many requests, please try again later.")
+
+    def test_watches_are_bounded_and_one_user_has_half(self):
+        ann = {"Impersonate-User": "ann"}
+        held = [self.client.watch(CM, headers=ann, resourceVersion="0") for _ in range(10)]
+        self.assertEqual({w.status for w in held}, {200})
+        self.busy(self.client.request("GET", CM + "?watch=1", headers=ann))
+        self.assertEqual(self.client.get(CM, headers=ann)[0], 200)
+        held += [self.client.watch(CM, resourceVersion="0") for _ in range(10)]
+        self.assertEqual({w.status for w in held}, {200})
+        self.busy(self.client.request("GET", CM + "?watch=1"))
+        for w in held:
+            w.close()
+        while True:
+            w = self.client.watch(CM, headers=ann, resourceVersion="0")
+            w.close()
+            if w.status == 200:
+                break
+
+    def test_a_user_with_too_much_waiting_is_refused_and_others_are_not(self):
+        for i in range(40):
+            self.client.post(CM, config_map("big-%d" % i, 200000))
+        before = self.client.request("GET", "/metrics")[2].decode()
+        token = self.server.text("pki/admin.token").strip()
+        head = ("GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+                "Impersonate-User: ann\r\n\r\n" % (CM, token)).encode()
+        # One LIST that nobody reads holds ann's seats; the others wait.
+        held = []
+        for _ in range(1003):
+            s = self.client.raw_socket()
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            s.sendall(head)
+            held.append(s)
+        waiting = "apiserver_flowcontrol_current_inqueue_requests"
+        while Metrics(self.client.request("GET", "/metrics")[2].decode()).sum(waiting) < 1000:
+            pass
+        self.busy(self.client.request("GET", CM + "/big-1", headers={"Impersonate-User": "ann"}))
+        status, _ = self.client.get(CM + "/big-1", headers={"Impersonate-User": "ben"})
+        self.assertEqual(status, 200)
+        status, _ = self.client.get(CM + "/big-1")
+        self.assertEqual(status, 200)
+        after = Metrics(self.client.request("GET", "/metrics")[2].decode())
+        refused = "apiserver_flowcontrol_rejected_requests_total"
+        self.assertGreater(after.sum(refused), Metrics(before).sum(refused))
+        for s in held:
+            s.close()
+        while Metrics(self.client.request("GET", "/metrics")[2].decode()).sum(
+                "apiserver_flowcontrol_current_executing_seats"):
+            pass
+        self.assertEqual(self.client.get(CM + "/big-1", headers={"Impersonate-User": "ann"})[0],
+                         200)
+
+    def test_a_body_over_3_mib_is_refused(self):
+        status, body = self.client.post(CM, "x" * ((3 << 20) + 1))
+        self.assertEqual((status, body["reason"]), (413, "RequestEntityTooLarge"))
+        self.client.close()
+        status, _ = self.client.post(CM, "x" * (3 << 20))
+        self.assertEqual(status, 400)
+
+    def test_a_header_block_over_32_kib_ends_the_connection(self):
+        s = self.client.raw_socket()
+        try:
+            s.sendall(b"GET /version HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 33000 + b"\r\n\r\n")
+            got = s.recv(65536)
+        except (ConnectionError, ssl.SSLError):
+            got = b""
+        self.assertFalse(got.startswith(b"HTTP/1.1 2"), got[:100])
+        s.close()
+        self.assertEqual(self.client.request("GET", "/version",
+                                             headers={"X-Long": "x" * 20000})[0], 200)
+
+    def test_a_header_block_that_does_not_come_ends_after_ten_seconds(self):
+        s = self.client.raw_socket()
+        s.sendall(b"GET /version HTTP/1.1\r\nHost:")
+        began = time.monotonic()
+        try:
+            self.assertEqual(s.recv(100), b"")
+        except (ConnectionError, ssl.SSLError):
+            pass
+        self.assertTrue(8 < time.monotonic() - began < 15)
+        s.close()
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main(verbosity=2)
