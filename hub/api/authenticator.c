@@ -66,20 +66,21 @@ static void add_extra(struct auth_user *u, struct arena *mem, const char *key, s
 
 /* ---- certificates and the admin's token ---- */
 
-static int by_certificate(const struct http_peer *p, struct arena *mem, struct auth_user *ret,
-			  struct err *reterr)
+static bool is_named(const struct http_peer *p)
+{
+	return p->presented && p->verified && p->common_name && p->common_name[0];
+}
+
+static void by_certificate(const struct http_peer *p, struct arena *mem, struct auth_user *ret)
 {
 	const char *group = p->organizations;
 	size_t n = 0;
-	if (!p->verified || !p->common_name || !p->common_name[0])
-		return unauthorized(reterr);
 	for (; group && *group; group += strlen(group) + 1)
 		n++;
 	begin(ret, mem, arena_span(mem, span_of(p->common_name)), n);
 	for (group = p->organizations; group && *group; group += strlen(group) + 1)
 		add_group(ret, arena_span(mem, span_of(group)));
 	add_group(ret, SPAN("system:authenticated"));
-	return 0;
 }
 
 static bool is_admin(const struct authenticator *a, struct span given)
@@ -300,6 +301,11 @@ int authenticator_request(struct authenticator *a, const struct http_request *r,
 	struct span token;
 	int rc = 0;
 	*ret = (struct auth_user){0};
+	/* Of a good certificate and a token the certificate counts, as with kube-apiserver. */
+	if (is_named(r->peer)) {
+		by_certificate(r->peer, mem, ret);
+		return 0;
+	}
 	if (bearer(r->authorization, &token)) {
 		if (is_admin(a, token))
 			be_admin(ret, mem);
@@ -309,10 +315,8 @@ int authenticator_request(struct authenticator *a, const struct http_request *r,
 			rc = by_signed_token(a, token, now, mem, ret, NULL);
 		return rc ? unauthorized(reterr) : 0;
 	}
-	if (r->authorization.len)
+	if (r->authorization.len || r->peer->presented)
 		return unauthorized(reterr);
-	if (r->peer->presented)
-		return by_certificate(r->peer, mem, ret, reterr);
 	begin(ret, mem, SPAN("system:anonymous"), 0);
 	ret->anonymous = true;
 	add_group(ret, SPAN("system:unauthenticated"));

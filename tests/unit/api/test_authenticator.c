@@ -128,7 +128,8 @@ static char *account_token(struct account_token about, const char *audience)
 static void a_certificate_names_user_and_groups(void **state)
 {
 	char name[] = "alice", groups[] = "dev\0ops\0";
-	struct http_peer p = {true, true, name, groups};
+	struct http_peer p = {
+	    .presented = true, .verified = true, .common_name = name, .organizations = groups};
 	struct http_request r = request_of(HTTP_GET, "/api/v1/pods", NULL);
 	struct auth_user u;
 	(void)state;
@@ -144,7 +145,7 @@ static void a_certificate_names_user_and_groups(void **state)
 static void an_unverified_certificate_is_nobody_s(void **state)
 {
 	char name[] = "alice", groups[] = "system:masters\0";
-	struct http_peer p = {true, false, name, groups};
+	struct http_peer p = {.presented = true, .common_name = name, .organizations = groups};
 	struct http_request r = request_of(HTTP_GET, "/api/v1/pods", NULL);
 	struct auth_user u;
 	struct err e = ERR_INIT;
@@ -152,6 +153,25 @@ static void an_unverified_certificate_is_nobody_s(void **state)
 	r.peer = &p;
 	assert_true(authenticator_request(w.who, &r, NOW, &w.mem, &u, &e) < 0);
 	assert_int_equal(e.kind, ERR_UNAUTHORIZED);
+}
+
+static void a_good_certificate_goes_before_a_token(void **state)
+{
+	char name[] = "alice", groups[] = "dev\0", header[128];
+	struct http_peer p = {
+	    .presented = true, .verified = true, .common_name = name, .organizations = groups};
+	struct http_request r = request_of(HTTP_GET, "/api/v1/pods", NULL);
+	struct auth_user u;
+	(void)state;
+	snprintf(header, sizeof(header), "Bearer %.*s", SPAN_ARGS(pki_admin_token(w.pki)));
+	r.peer = &p;
+	r.authorization = span_of(header);
+	assert_int_equal(authenticator_request(w.who, &r, NOW, &w.mem, &u, NULL), 0);
+	assert_span(u.name, "alice");
+	assert_false(auth_in_group(&u, "system:masters"));
+	p.verified = false; /* then the token is asked */
+	assert_int_equal(authenticator_request(w.who, &r, NOW, &w.mem, &u, NULL), 0);
+	assert_span(u.name, "muster-admin");
 }
 
 static void the_admin_token_is_checked_whole(void **state)
@@ -393,6 +413,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(a_certificate_names_user_and_groups),
 	    TEST(an_unverified_certificate_is_nobody_s),
+	    TEST(a_good_certificate_goes_before_a_token),
 	    TEST(the_admin_token_is_checked_whole),
 	    TEST(without_credentials_one_is_anonymous),
 	    TEST(an_account_is_who_its_token_says),
