@@ -213,6 +213,25 @@ static void remove_scalars(struct list *l, const struct cJSON *remove)
 
 /* ---- order ---- */
 
+/* With $setElementOrder upstream deletes and adds in the array that it then takes for the object's
+ * order: what is new stands, as far as there is room, where something was deleted, behind all that
+ * was kept. kubectl apply sends such patches, so that is the order that people see. */
+static void take_freed_places(struct list *l)
+{
+	size_t freed = 0, places = 0;
+
+	vec_foreach (&l->items, i)
+		if (i->was != NOWHERE) {
+			places = i->was + 1;
+			freed += !i->node;
+		}
+	vec_foreach (&l->items, i)
+		if (i->was == NOWHERE && i->node && freed) {
+			i->was = places++;
+			freed--;
+		}
+}
+
 /* What the patch sets must be named by its order, in the same order. */
 static int check_order(struct list *l, const struct cJSON *items, const struct map *ranks)
 {
@@ -318,6 +337,8 @@ int strategic_merge_list(struct strategic_merge *m, const struct cJSON *target,
 	int r = merge_content(&l, p);
 	if (r == 0 && patch_spent(m->budget))
 		r = err_errno(ERR_TOO_LARGE);
+	if (r == 0 && p->order && l.merge_key)
+		take_freed_places(&l);
 	if (r == 0) {
 		rank_items(&l, p->order ? p->order : p->items);
 		*ret = lace(&l);

@@ -385,11 +385,40 @@ func clean(v interface{}) interface{} {
 	return v
 }
 
+// applied is the patch that kubectl apply makes, with its $setElementOrder: from what was applied
+// last and what is applied now, for what is there.
+func (g gen) applied(current interface{}) object {
+	meta, err := strategicpatch.NewPatchMetaFromStruct(pod{})
+	if err != nil {
+		panic(err)
+	}
+	last, next := g.pod(), g.pod()
+	for key := range next {
+		if g.Intn(2) == 0 {
+			last[key] = next[key]
+		}
+	}
+	b, err := strategicpatch.CreateThreeWayMergePatch([]byte(text(last)), []byte(text(next)),
+		[]byte(text(current)), meta, true)
+	if err != nil {
+		fatal("the reference makes no patch: %v", err)
+	}
+	var patch object
+	if err = json.Unmarshal(b, &patch); err != nil {
+		panic(err)
+	}
+	return patch
+}
+
 func strategicPatches(h *hub, r *rand.Rand, n int) int {
 	g, refused := gen{r}, 0
 	for i := 0; i < n; i++ {
 		doc, patch := plain(g.pod()), g.pod()
-		g.directives(patch, "")
+		if i%2 == 0 {
+			g.directives(patch, "")
+		} else {
+			patch = g.applied(doc)
+		}
 		question := object{"op": "strategic", "object": doc, "patch": patch}
 		got := h.ask(question)
 		want, err := strategicpatch.StrategicMergePatch([]byte(text(doc)), []byte(text(patch)), pod{})

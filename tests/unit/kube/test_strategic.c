@@ -175,6 +175,11 @@ static void set_element_order_orders_what_the_patch_knows(void **state)
 	     ORDER(N("b"),
 		   ",'containers':[{'$patch':'delete','name':'a'},{'name':'b','image':'2'}]"),
 	     C("{'name':'b','image':'2'}")},
+	    /* what is new stands where something went, so behind what only the server knows */
+	    {C(N("server") "," B1),
+	     ORDER(N("d"), ",'containers':[" D1 ",{'$patch':'delete','name':'b'}]"),
+	     C(N("server") "," D1)},
+	    {C(N("server")), ORDER(N("d"), ",'containers':[" D1 "]"), C(D1 "," N("server"))},
 	    {"{'spec':{}}", ORDER(N("a"), ",'containers':[" A1 "]"), C(A1)},
 	    {"{'spec':{}}", ORDER(N("a"), ""), "{'spec':{}}"},
 	    {C(A1), ORDER(N("a"), ",'containers':null"), "{'spec':{}}"},
