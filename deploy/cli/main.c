@@ -2,9 +2,8 @@
  * muster: the command line. Also installed as kubectl-muster, and as kubectl-amc for
  * `kubectl amc get KIND [NAME] [-M | -m CLUSTER]`.
  */
-#include "command.h"
-
 #include "base/json.h"
+#include "command.h"
 
 #include <curl/curl.h>
 #include <getopt.h>
@@ -14,23 +13,42 @@
 #define MUSTER_VERSION "0.1.0"
 #endif
 
-static int run_version(const struct command_line *line)
+/* In the shape of `kubectl version -o json`. */
+static void print_versions(struct cJSON *take_hub, enum output output)
 {
-	struct client *c = NULL;
-	struct cJSON *tree = NULL;
-	struct err err;
+	auto_json *all = json_object();
+	struct cJSON *client = json_object();
 
-	(void)line;
-	printf("muster %s\n", MUSTER_VERSION);
-	if (client_open(&line->client, &c, &err) == 0 &&
-	    client_get(c, "/version", &tree, &err) == 0)
-		command_print_tree(tree, OUTPUT_JSON);
-	json_free(tree);
-	client_close(c);
-	return EXIT_OK;
+	json_set_str(client, "gitVersion", MUSTER_VERSION);
+	json_add(all, "clientVersion", client);
+	if (take_hub)
+		json_add(all, "serverVersion", take_hub);
+	command_print_tree(all, output);
 }
 
-static const struct verb verb_version = {"version", "", "versions of client and hub", run_version};
+static int run_version(const struct command_line *line)
+{
+	bool tree = line->output == OUTPUT_JSON || line->output == OUTPUT_YAML;
+	struct client *c = NULL;
+	auto_json *hub = NULL;
+	struct err err = ERR_INIT;
+	int r = client_open(&line->client, &c, &err);
+
+	if (r == 0)
+		r = client_get(c, "/version", &hub, &err);
+	client_close(c);
+	if (tree) {
+		print_versions(steal_ptr(&hub), line->output);
+	} else {
+		printf("Client Version: %s\n", MUSTER_VERSION);
+		if (r == 0)
+			printf("Hub Version: %s\n", json_str(hub, "gitVersion"));
+	}
+	return r < 0 ? command_fail(&err) : EXIT_OK;
+}
+
+static const struct verb verb_version = {"version", "[-o json|yaml]", "versions of client and hub",
+					 run_version};
 
 static const struct verb *const verbs[] = {
     &verb_clusters, &verb_jobs, &verb_why,    &verb_queue,   &verb_quota,

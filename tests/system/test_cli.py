@@ -106,7 +106,10 @@ def story_exit_codes(fleet):
 
     def code(*args):
         return fleet.muster(*args, check=False).returncode
-    check(code("jobs") == 0 and code("version") == 0, "0: ok")
+    for verb in ("jobs", "version"):
+        done = fleet.muster(verb, check=False)
+        check(done.returncode == 0, f"0: {verb} is ok", done.returncode, done.stdout, done.stderr)
+    check(done.stdout.splitlines()[1].startswith("Hub Version: v1."), "both versions", done.stdout)
     check(code("nonsense") == 2 and code("why") == 2, "2: bad usage")
     check(code("why", "nobody") == 3, "3: not found")
     kubeconfig, fleet.hub.kubeconfig = fleet.hub.kubeconfig, fleet.path("none")
