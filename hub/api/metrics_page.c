@@ -1,6 +1,6 @@
 /*
  * GET /metrics: the front's own counts, the stores, the process, and what the core adds about the
- * fleet (the query "metrics", answered on its thread; a backend without one adds nothing). All of
+ * fleet (COMMAND_QUERY_METRICS, answered on its thread; a backend without one adds nothing). All of
  * it is put together on a worker.
  */
 #include "api/call.h"
@@ -79,7 +79,7 @@ void call_metrics(struct call *c)
 	metrics_copy(&call_api(c)->metrics, &g, &p->copy);
 	c->state = p;
 	p->query = command_create(COMMAND_QUERY, NULL, SPAN(""), SPAN(""));
-	p->query->query = xstrdup("metrics");
+	p->query->query = xstrdup(COMMAND_QUERY_METRICS);
 	p->query->user = xstrndup(c->user.name.ptr, c->user.name.len);
 	p->query->origin = c;
 	p->query->done = answered;

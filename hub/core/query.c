@@ -247,7 +247,9 @@ void query_answer(struct core *c, struct command *cmd)
 		path = span_make(path.ptr + 1, path.len - 1);
 	struct span rest = path;
 	head = span_split(&rest, '/');
-	if (span_is(path, "clusters"))
+	if (span_is(path, COMMAND_QUERY_METRICS))
+		query_metrics(c, &b);
+	else if (span_is(path, "clusters"))
 		answer_clusters(c, &b);
 	else if (span_is(path, "jobs"))
 		answer_jobs(c, &b);

@@ -15,6 +15,10 @@
  */
 #include "core/state.h"
 
+/* Adds one commit's time to the counters. */
+void query_count_commit(struct core_counters *k, usec took);
+/* The core's part of /metrics, which asks for it by COMMAND_QUERY_METRICS. */
+void query_metrics(struct core *c, struct buf *out);
 /* Fills cmd->result, or cmd->err. */
 void query_answer(struct core *c, struct command *cmd);
 

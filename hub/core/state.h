@@ -258,8 +258,27 @@ struct observed {
 	char *ns, *name;
 };
 
+#define CORE_COMMIT_BUCKETS 12
 struct core_counters {
 	uint64_t batches, admitted, finished, orders, facts;
+	uint64_t commits[CORE_COMMIT_BUCKETS + 1]; /* by time: query_metrics.c; last: beyond */
+	usec commit_time;
+};
+
+/* Jobs by phase, counted a portion at a time (query_metrics.c). */
+enum job_phase {
+	JOB_QUEUED,
+	JOB_PLACING,
+	JOB_STARTING,
+	JOB_RUNNING,
+	JOB_ENDING,
+	JOB_FINISHED,
+	JOB_PHASE_MAX,
+};
+#define CORE_CENSUS_STEP 50000
+struct job_census {
+	size_t at; /* in jobs_by_number's entries */
+	size_t counting[JOB_PHASE_MAX], counted[JOB_PHASE_MAX];
 };
 
 struct core {
@@ -311,6 +330,7 @@ struct core {
 	usec retention_next;
 	usec last_attempt; /* first attempts of new jobs are unique */
 	struct core_counters counters;
+	struct job_census census;
 	struct fact *facts_head; /* taken, waiting for room in a batch */
 	bool restoring;
 	bool rebuild;	    /* memory is ahead of a commit that failed */

@@ -12,6 +12,7 @@
 #include "core/member.h"
 #include "core/member_view.h"
 #include "core/observe.h"
+#include "core/query.h"
 #include "core/quota.h"
 #include "core/retention.h"
 #include "core/timers.h"
@@ -74,7 +75,9 @@ static bool turn(struct core *c, struct err *reterr)
 	c->settings.keep_finished = atomic_load(&core_thread_of(c)->keep_finished);
 	bool more = plan(c);
 	c->counters.batches++;
+	usec began = clock_monotonic();
 	int r = registry_commit(c->batch, reterr);
+	query_count_commit(&c->counters, clock_monotonic() - began);
 	if (r == 0) {
 		observe_collect(c);
 		inbox_release(c->inbox, c->batch);

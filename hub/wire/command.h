@@ -29,6 +29,9 @@ enum command_verb {
 	COMMAND_VERB_MAX,
 };
 
+/* The query of /metrics. With a space, it is no path that a client could send. */
+#define COMMAND_QUERY_METRICS "hub metrics"
+
 enum command_propagation {
 	PROPAGATE_DEFAULT,
 	PROPAGATE_BACKGROUND,

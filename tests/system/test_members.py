@@ -8,12 +8,16 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import time
 
 from muster_test import Fleet, Kubeconfig, check, main
 from muster_test import objects as make
 from muster_test.programs import write_kubeconfig
 from muster_test.watch import condition, is_true
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "api"))
+from prometheus import Metrics  # noqa: E402
 
 WITHIN = 10
 
@@ -138,6 +142,24 @@ def story_credentials_stay_secret(fleet):
     again = fleet.muster("join", "member", "--kubeconfig", fleet.path("missing"), check=False)
     check(again.returncode != 0 and "missing" in again.stderr,
           "a missing file is an error that names it: " + again.stderr.strip(), again)
+
+
+def story_metrics_describe_the_hub(fleet):
+    """/metrics is well-formed and tells of members, jobs, commits and the process"""
+    fleet.start_hub()
+    fleet.join(fleet.start_sim("member", [make.node("gpu")]))
+    fleet.client.create(make.namespace("counted"))
+    m = Metrics(fleet.client.raw("GET", "/metrics")[2].decode())
+    check(m.sum("muster_member_ready", cluster="member") == 1, "the member is ready")
+    check(m.sum("muster_member_nodes", cluster="member", state="usable") == 1, "with its node")
+    check(m.sum("muster_commit_duration_seconds_count") > 0, "commits are timed")
+    check(m.sum("muster_jobs", phase="Running") == 0, "no job runs")
+    check(m.sum("apiserver_request_total", resource="namespaces", verb="POST", code="201") == 1,
+          "the create is counted")
+    check(m.sum("muster_store_bytes", store="truth", part="data") > 0, "the store has a size")
+    check(m.sum("process_resident_memory_bytes") > 1 << 20, "and the process too")
+    code, _, text = fleet.client.raw("GET", "/readyz?verbose")
+    check(code == 200 and text.decode().endswith("readyz check passed\n"), "the hub is ready")
 
 
 if __name__ == "__main__":
