@@ -244,11 +244,19 @@ static bool on_line(void *arg, struct span line)
 	return w->code == EXIT_OK;
 }
 
-int command_view(const struct command_line *line, const char *watch_path,
-		 int (*render)(const struct command_line *line, struct client *c, struct buf *out,
-			       struct err *reterr))
+static void watch_path(const struct command_line *line, const struct client *c,
+		       const struct view *v, struct buf *path)
 {
-	struct watched w = {.line = line, .render = render, .terminal = live_is_possible()};
+	buf_add_str(path, v->group);
+	if (v->namespaced && !line->all_namespaces)
+		buf_addf(path, "/namespaces/%s", command_namespace(line, c));
+	buf_addf(path, "/%s?watch=true", v->resource);
+}
+
+int command_view(const struct command_line *line, const struct view *v)
+{
+	auto_buf path = BUF_INIT;
+	struct watched w = {.line = line, .render = v->render, .terminal = live_is_possible()};
 	struct client *stream = NULL;
 	struct err err = ERR_INIT;
 
@@ -257,8 +265,9 @@ int command_view(const struct command_line *line, const char *watch_path,
 		return command_fail(&err);
 	w.code = show(&w);
 	if (line->watch && w.code == EXIT_OK) {
+		watch_path(line, w.queries, v, &path);
 		if (client_open(&line->client, &stream, &err) < 0 ||
-		    client_stream(stream, watch_path, on_line, &w, &err) < 0)
+		    client_stream(stream, path.ptr, on_line, &w, &err) < 0)
 			w.code = command_fail(&err);
 	}
 	map_foreach (&w.rows, e) {

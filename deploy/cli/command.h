@@ -52,11 +52,16 @@ void command_write(const struct buf *b);
 /* Prints a JSON answer as asked (OUTPUT_JSON or OUTPUT_YAML). */
 void command_print_tree(const struct cJSON *tree, enum output output);
 
-/* Shows a view once; with -w again whenever an object at watch_path changes: in place on a
- * terminal, else the rows that changed, one line each. render returns an exit code and appends
- * its rows to out. */
-int command_view(const struct command_line *line, const char *watch_path,
-		 int (*render)(const struct command_line *line, struct client *c, struct buf *out,
-			       struct err *reterr));
+/* render returns an exit code and appends its rows to out; what changes it is watched. */
+struct view {
+	int (*render)(const struct command_line *line, struct client *c, struct buf *out,
+		      struct err *reterr);
+	const char *group, *resource; /* "/apis/GROUP/VERSION", plural */
+	bool namespaced;	      /* of one namespace, unless all were asked for */
+};
+
+/* Shows a view once; with -w again whenever an object of its resource changes: in place on a
+ * terminal, else the rows that changed, one line each. */
+int command_view(const struct command_line *line, const struct view *v);
 
 #endif

@@ -102,14 +102,6 @@ static int render_clusters(const struct command_line *line, struct client *c, st
 	return 0;
 }
 
-static bool in_namespace(const struct command_line *line, const struct client *c,
-			 const struct cJSON *job)
-{
-	const char *ns = json_str(job, "namespace");
-
-	return line->all_namespaces || (ns && strcmp(ns, command_namespace(line, c)) == 0);
-}
-
 static const char *const job_heads[] = {"NAMESPACE", "NAME", "KIND",   "QUEUE",
 					"PRIO",	     "PODS", "STATUS", "CLUSTER",
 					"POS",	     "WAIT", "REASON", "MESSAGE"};
@@ -118,6 +110,7 @@ static void job_row(struct sheet *s, const struct cJSON *j, bool wide)
 {
 	char text[CLOCK_TEXT_MAX];
 	int64_t pos = number(j, "position");
+	const struct cJSON *wait = json_get(j, "waitSeconds");
 
 	sheet_cell(s, json_str(j, "namespace"));
 	sheet_cell(s, json_str(j, "name"));
@@ -131,39 +124,48 @@ static void job_row(struct sheet *s, const struct cJSON *j, bool wide)
 		sheet_cellf(s, "%" PRId64, pos);
 	else
 		sheet_cell(s, NULL);
-	sheet_cell(s, clock_human(number(j, "waitSeconds") * USEC_PER_SEC, text));
+	sheet_cell(s, wait ? clock_human(number(j, "waitSeconds") * USEC_PER_SEC, text) : NULL);
 	sheet_cell(s, json_str(j, "reason"));
 	if (wide)
 		sheet_cell(s, json_str(j, "message"));
 }
 
-/* Finished jobs are no longer in the core's memory; their bindings tell the end of the story. */
-static void finished_row(struct sheet *s, const struct cJSON *binding, bool wide)
+static void copy_str(struct cJSON *to, const char *key, const struct cJSON *from, const char *name)
 {
-	const struct cJSON *resource = json_path(binding, "spec", "resource", NULL);
+	if (json_str(from, name))
+		json_set_str(to, key, json_str(from, name));
+}
+
+/* Finished jobs are no longer in the core's memory; their bindings tell the end of the story. In
+ * the shape of the core's own answer. */
+static struct cJSON *finished_job(const struct cJSON *binding)
+{
+	const struct cJSON *spec = json_get(binding, "spec"),
+			   *resource = json_get(spec, "resource");
 	const struct cJSON *status =
 	    json_first(json_path(binding, "status", "aggregatedStatus", NULL));
 	const char *health = json_str(status, "health");
-	int64_t pods = 0;
+	bool failed = health && strcmp(health, "Unhealthy") == 0;
+	int64_t pods = number(spec, "replicas");
+	struct cJSON *j = json_object();
 
-	json_foreach (json_path(binding, "spec", "components", NULL), component)
+	json_foreach (json_get(spec, "components"), component)
 		pods += number(component, "replicas");
-	pods += number(json_get(binding, "spec"), "replicas");
-	sheet_cell(s, json_str(resource, "namespace"));
-	sheet_cell(s, json_str(resource, "name"));
-	sheet_cell(s, json_str(resource, "kind"));
-	sheet_cell(s, NULL);
-	sheet_cellf(s, "%" PRId64,
-		    number(json_path(binding, "spec", "schedulePriority", NULL), "priority"));
-	sheet_cellf(s, "0/%" PRId64, pods);
-	sheet_cell(s, health && strcmp(health, "Unhealthy") == 0 ? "Failed" : "Succeeded");
-	sheet_cell(s, json_str(status, "clusterName"));
-	for (int i = 0; i < 3 + wide; i++)
-		sheet_cell(s, NULL);
+	copy_str(j, "namespace", resource, "namespace");
+	copy_str(j, "name", resource, "name");
+	copy_str(j, "kind", resource, "kind");
+	copy_str(j, "uid", resource, "uid");
+	json_add(j, "priority",
+		 json_new_int(number(json_get(spec, "schedulePriority"), "priority")));
+	json_add(j, "pods", json_new_int(pods));
+	json_add(j, "livePods", json_new_int(0));
+	json_set_str(j, "status", failed ? "Failed" : "Succeeded");
+	copy_str(j, "cluster", status, "clusterName");
+	return j;
 }
 
-static int finished_rows(const struct command_line *line, struct client *c, struct sheet *s,
-			 struct err *reterr)
+static int add_finished(const struct command_line *line, struct client *c, struct cJSON *items,
+			struct err *reterr)
 {
 	auto_buf path = BUF_INIT;
 	auto_json *tree = NULL;
@@ -179,7 +181,7 @@ static int finished_rows(const struct command_line *line, struct client *c, stru
 		const char *step =
 		    json_str(json_path(b, "metadata", "annotations", NULL), "muster.dev/dispatch");
 		if (step && strcmp(step, "Finished") == 0)
-			finished_row(s, b, line->output == OUTPUT_WIDE);
+			json_append(items, finished_job(b));
 	}
 	return 0;
 }
@@ -188,19 +190,24 @@ static int render_jobs(const struct command_line *line, struct client *c, struct
 		       struct err *reterr)
 {
 	bool wide = line->output == OUTPUT_WIDE;
+	auto_buf path = BUF_INIT;
 	auto_json *tree = NULL;
 
-	int r = client_get(c, QUERY "/jobs", &tree, reterr);
+	buf_add_str(&path, QUERY);
+	if (!line->all_namespaces)
+		buf_addf(&path, "/namespaces/%s", command_namespace(line, c));
+	buf_add_str(&path, "/jobs");
+	int r = client_get(c, path.ptr, &tree, reterr);
+	if (r == 0)
+		r = add_finished(line, c, json_get(tree, "items"), reterr);
 	if (r < 0 || printed_raw(line, tree, out))
 		return r;
 	struct sheet *s = sheet_create(job_heads, ARRAY_LEN(job_heads) - !wide);
 	json_foreach (json_get(tree, "items"), j)
-		if (in_namespace(line, c, j))
-			job_row(s, j, wide);
-	r = finished_rows(line, c, s, reterr);
+		job_row(s, j, wide);
 	sheet_print(s, !line->no_headers, out);
 	sheet_destroy(s);
-	return r;
+	return 0;
 }
 
 static int render_queue(const struct command_line *line, struct client *c, struct buf *out,
@@ -275,46 +282,51 @@ static int render_quota(const struct command_line *line, struct client *c, struc
 	return 0;
 }
 
-#define WATCH_BINDINGS "/apis/work.karmada.io/v1alpha2/resourcebindings?watch=true"
-#define WATCH_CLUSTERS "/apis/cluster.karmada.io/v1alpha1/clusters?watch=true"
+#define BINDINGS .group = "/apis/work.karmada.io/v1alpha2", .resource = "resourcebindings"
 
 static int run_clusters(const struct command_line *line)
 {
-	return command_view(line, WATCH_CLUSTERS, render_clusters);
+	static const struct view view = {.render = render_clusters,
+					 .group = "/apis/cluster.karmada.io/v1alpha1",
+					 .resource = "clusters"};
+	return command_view(line, &view);
 }
 
 static int run_jobs(const struct command_line *line)
 {
-	return command_view(line, WATCH_BINDINGS, render_jobs);
+	static const struct view view = {.render = render_jobs, BINDINGS, .namespaced = true};
+	return command_view(line, &view);
 }
 
 static int run_queue(const struct command_line *line)
 {
-	return command_view(line, WATCH_BINDINGS, render_queue);
+	static const struct view view = {.render = render_queue, BINDINGS};
+	return command_view(line, &view);
 }
 
 static int render_top(const struct command_line *line, struct client *c, struct buf *out,
 		      struct err *reterr)
 {
-	struct command_line jobs = *line;
-
-	jobs.all_namespaces = jobs.all_namespaces || !line->ns;
 	int r = render_clusters(line, c, out, reterr);
+
 	buf_add_char(out, '\n');
-	return r < 0 ? r : render_jobs(&jobs, c, out, reterr);
+	return r < 0 ? r : render_jobs(line, c, out, reterr);
 }
 
 static int run_top(const struct command_line *line)
 {
+	static const struct view view = {.render = render_top, BINDINGS, .namespaced = true};
 	struct command_line live = *line;
 
 	live.watch = true;
-	return command_view(&live, WATCH_BINDINGS, render_top);
+	live.all_namespaces = live.all_namespaces || !live.ns;
+	return command_view(&live, &view);
 }
 
 static int run_quota(const struct command_line *line)
 {
-	return command_view(line, WATCH_BINDINGS, render_quota);
+	static const struct view view = {.render = render_quota, BINDINGS};
+	return command_view(line, &view);
 }
 
 const struct verb verb_clusters = {"clusters", "", "members, their health and what is free",

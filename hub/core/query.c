@@ -71,12 +71,16 @@ static void answer_clusters(struct core *c, struct buf *b)
 	buf_add_str(b, "]}");
 }
 
-static void answer_jobs(struct core *c, struct buf *b)
+/* ns: of one namespace; absent: of all. */
+static void answer_jobs(struct core *c, struct span ns, struct buf *b)
 {
 	bool first = true;
 
 	buf_add_str(b, "{\"items\":[");
 	map_foreach (&c->jobs_by_number, e) {
+		const struct job *j = e->value;
+		if (ns.ptr && !span_is(ns, j->ns))
+			continue;
 		if (!first)
 			buf_add_char(b, ',');
 		first = false;
@@ -213,7 +217,8 @@ static int answer_finished(struct core *c, const struct kind *kind, const struct
 	return 0;
 }
 
-static int answer_why(struct core *c, struct span path, struct buf *b, struct err *reterr)
+/* NS/jobs, or NS/KIND/NAME/why. */
+static int answer_namespace(struct core *c, struct span path, struct buf *b, struct err *reterr)
 {
 	struct span ns = span_split(&path, '/'), word = span_split(&path, '/');
 	struct span name = span_split(&path, '/');
@@ -221,6 +226,10 @@ static int answer_why(struct core *c, struct span path, struct buf *b, struct er
 	struct store_object o;
 	struct job *j;
 
+	if (span_is(word, "jobs") && !name.len) {
+		answer_jobs(c, ns, b);
+		return 0;
+	}
 	if (!kind || !span_is(path, "why"))
 		return err_set(reterr, ERR_NOT_FOUND,
 			       "the server could not find the requested resource");
@@ -252,13 +261,13 @@ void query_answer(struct core *c, struct command *cmd)
 	else if (span_is(path, "clusters"))
 		answer_clusters(c, &b);
 	else if (span_is(path, "jobs"))
-		answer_jobs(c, &b);
+		answer_jobs(c, SPAN_NONE, &b);
 	else if (span_is(path, "queues"))
 		answer_queues(c, &b);
 	else if (span_is(path, "quota"))
 		answer_quota(c, &b);
 	else if (span_is(head, "namespaces"))
-		r = answer_why(c, rest, &b, &cmd->err);
+		r = answer_namespace(c, rest, &b, &cmd->err);
 	else
 		r = err_set(&cmd->err, ERR_NOT_FOUND,
 			    "the server could not find the requested resource");

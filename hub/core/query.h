@@ -6,6 +6,7 @@
  *
  *	clusters				every member: state, capacity, largest gang
  *	jobs					every live job: where it stands
+ *	namespaces/NS/jobs			those of one namespace
  *	queues					every queue: pending, admitted, its first units
  *	quota					the tree with min, max, used
  *	namespaces/NS/KIND/NAME/why		one job: gates, quota path, every cluster's verdict

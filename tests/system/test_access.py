@@ -16,7 +16,7 @@ from muster_test import Failure, Fleet, check, main
 from muster_test import objects as make
 from muster_test.client import Kubeconfig, until
 from muster_test.kubectl import Kubectl
-from muster_test.programs import write_kubeconfig
+from muster_test.programs import program, write_kubeconfig
 from muster_test.story import Skip
 
 RBAC = "rbac.authorization.k8s.io"
@@ -41,6 +41,12 @@ def with_token(fleet, token, version="PATH"):
                             {"token": token})
     found = [k for k in fleet.kubectls() if k.version == version]
     return Kubectl(version, found[0].path, path, fleet.path("home"))
+
+
+def muster_as(kubectl, *args):
+    return subprocess.run([program("MUSTER", "deploy/cli/muster"), *args], capture_output=True,
+                          text=True, timeout=60,
+                          env=kubectl.env)
 
 
 def newest(fleet):
@@ -69,6 +75,10 @@ def story_a_submitter(fleet):
     sam("create", "-f", "-", stdin=job("train", "team"))
     check("train" in sam("get", "pytorchjobs", "-n", "team", "-o", "name"),
           "a job can be created and seen in the namespace")
+    check(muster_as(sam, "jobs", "-n", "team", "-o", "json").stdout.count('"train"') == 1,
+          "muster jobs shows it")
+    check(muster_as(sam, "why", "-n", "team", "train").returncode == 0, "muster why explains it")
+    check(muster_as(sam, "jobs", "-A").returncode == 4, "everybody's jobs are not shown")
     words = refused(sam, "not in another", "create", "-f", "-", stdin=job("train", "other"))
     check(f'pytorchjobs.kubeflow.org is forbidden: User "{who}" cannot create resource '
           f'"pytorchjobs" in API group "kubeflow.org" in the namespace "other"' in words,

@@ -2,6 +2,7 @@
 """The command line as people and scripts see it: live pictures, lines of changes, exit codes."""
 
 import fcntl
+import json
 import os
 import pty
 import struct
@@ -98,6 +99,25 @@ def story_live_picture(fleet):
           "MODIFIED" in dumb.written, "no escapes there, a line for each change")
     for t in (small, top, dumb):
         t.close()
+
+
+def story_json_has_what_the_table_has(fleet):
+    """-o json has the same jobs as the table, finished ones too"""
+    fleet.start_hub()
+    sim = fleet.start_sim("east", [make.node("cpu")])
+    fleet.join(sim)
+    fleet.client.create(make.batch_job("short", duration="1s"))
+    fleet.client.create(make.batch_job("long", duration="300s"))
+
+    def listed():
+        items = json.loads(fleet.muster("jobs", "-o", "json").stdout)["items"]
+        return {j["name"]: (j["status"], j["cluster"], j["pods"]) for j in items}
+    until("both, with how they stand", lambda: listed() == {
+        "short": ("Succeeded", "east", 1), "long": ("Running", "east", 1)})
+    table = fleet.muster("jobs", "--no-headers").stdout.splitlines()
+    check(sorted(row.split()[1] for row in table) == ["long", "short"], "as in the table", table)
+    check(fleet.muster("jobs", "-n", "kube-system", "--no-headers").stdout == "",
+          "other namespaces have none")
 
 
 def story_exit_codes(fleet):
