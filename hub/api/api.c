@@ -8,6 +8,7 @@
 #include "api/impersonate.h"
 #include "api/jwks_source.h"
 #include "api/pki.h"
+#include "api/scale.h"
 #include "base/num.h"
 #include <pthread.h>
 #include <sys/resource.h>
@@ -76,7 +77,7 @@ static const struct kind_subresource *find_subresource(const struct kind *k, str
 	return NULL;
 }
 
-enum door { DOOR_OBJECT, DOOR_PROXY, DOOR_TOKEN, DOOR_NONE };
+enum door { DOOR_OBJECT, DOOR_SCALE, DOOR_PROXY, DOOR_TOKEN, DOOR_NONE };
 
 static enum door door_of(const struct call *c)
 {
@@ -90,6 +91,8 @@ static enum door door_of(const struct call *c)
 		return DOOR_NONE;
 	if (span_is(sub, "token") && span_is(c->info.resource, "serviceaccounts"))
 		return DOOR_TOKEN;
+	if (span_is(sub, "scale") && c->kind->scale)
+		return DOOR_SCALE;
 	if (span_is(sub, "status") && c->kind->has_status)
 		return DOOR_OBJECT;
 	if (span_is(sub, "finalize") && span_is(c->info.resource, "namespaces") &&
@@ -150,17 +153,25 @@ static void to_resource(struct call *c)
 		call_query(c);
 		return;
 	}
-	c->kind = kind_by_resource(c->listener->backend->kinds, i->group, i->version, i->resource);
+	c->kind = kind_by_resource(c->kinds, i->group, i->version, i->resource);
 	if (!c->kind) {
 		refuse_resource(c);
 		return;
 	}
+	if (c->kind->deprecation)
+		call_warn(c, span_of(c->kind->deprecation));
 	switch (door_of(c)) {
 	case DOOR_OBJECT:
 		if (c->kind->verbs == KIND_VERBS_CREATE)
 			call_review(c);
 		else
 			to_object(c);
+		break;
+	case DOOR_SCALE:
+		if (scope_fits(c))
+			call_scale(c);
+		else
+			refuse_resource(c);
 		break;
 	case DOOR_PROXY:
 		call_proxy(c);
@@ -212,6 +223,8 @@ static void refuse_busy(struct call *c)
 static void leave_queue(struct call *c)
 {
 	api_release(c);
+	kind_set_unref(c->kinds);
+	c->kinds = NULL;
 	http_abort(c->x);
 }
 
@@ -291,6 +304,29 @@ void api_gauges(const struct api *a, struct metrics_gauges *ret)
 				       .flows = q->n_flows};
 }
 
+/* Watches of a kind that is not served any more end, as if the server had stopped. */
+static void end_orphans(struct api_listener *l)
+{
+	struct call *next;
+	for (struct call *c = l->api->streams; c; c = next) {
+		next = c->next_stream;
+		if (c->listener == l && c->kind->type >= KIND_FIRST_USER_TYPE &&
+		    !kind_by_type(l->kinds, c->kind->type))
+			c->on_stop(c);
+	}
+}
+
+static void refresh_kinds(struct api_listener *l)
+{
+	struct kind_source *s = l->backend->source;
+	if (!s || kind_source_generation(s) == l->kinds_generation)
+		return;
+	kind_set_unref(l->kinds);
+	l->kinds = kind_source_get(s, &l->kinds_generation);
+	documents_set_kinds(l->documents, l->kinds);
+	end_orphans(l);
+}
+
 static void on_request(void *arg, struct http_exchange *x)
 {
 	struct api *a = arg;
@@ -301,6 +337,8 @@ static void on_request(void *arg, struct http_exchange *x)
 	c->request = &x->request;
 	c->started = clock_monotonic();
 	x->user = c;
+	refresh_kinds(c->listener);
+	c->kinds = kind_set_ref(c->listener->kinds);
 	request_info_parse(c->request, &c->info);
 	if (a->audit)
 		c->address = arena_span(c->mem, span_of(c->request->peer->address));
@@ -387,6 +425,8 @@ static void on_second(uv_timer_t *t)
 	for (struct api_listener *l = a->listeners; l; l = l->next)
 		if (l->jwks && authenticator_lacks_key(l->authenticator))
 			jwks_source_kick(l->jwks);
+	for (struct api_listener *l = a->listeners; l; l = l->next)
+		refresh_kinds(l);
 	for (struct call *c = a->streams; c; c = next) {
 		next = c->next_stream;
 		watch_tick(c, now);
@@ -553,7 +593,11 @@ int api_add_listener(struct api *a, const struct api_listener_options *o, struct
 	l->api = a;
 	l->backend = o->backend;
 	l->pki = o->pki;
-	l->documents = documents_create(o->backend->kinds);
+	if (o->backend->source)
+		l->kinds = kind_source_get(o->backend->source, &l->kinds_generation);
+	else
+		l->kinds = o->backend->kinds;
+	l->documents = documents_create(l->kinds);
 	l->truth = feed_create(o->backend->truth, &a->mailbox);
 	if (o->backend->mirror)
 		l->mirror = feed_create(o->backend->mirror, &a->mailbox);
@@ -627,6 +671,7 @@ static void listener_destroy(struct api_listener *l)
 {
 	documents_destroy(l->documents);
 	jwks_source_destroy(l->jwks);
+	kind_set_unref(l->kinds);
 	authorizer_destroy(l->authorizer);
 	authenticator_destroy(l->authenticator);
 	feed_destroy(l->truth);

@@ -55,8 +55,7 @@ struct metrics_series *call_series(struct call *c)
 	if (c->series)
 		return c->series;
 	if (!k && i->is_resource) /* refused before it was looked for */
-		k = kind_by_resource(c->listener->backend->kinds, i->group, i->version,
-				     i->resource);
+		k = kind_by_resource(c->kinds, i->group, i->version, i->resource);
 	c->series = metrics_series(&call_api(c)->metrics, i, c->request->method, k);
 	return c->series;
 }
@@ -66,6 +65,8 @@ void call_count(struct call *c)
 	audit_once(c);
 	metrics_count(call_series(c), c->answer.code, clock_monotonic() - c->started);
 	api_release(c);
+	kind_set_unref(c->kinds);
+	c->kinds = NULL;
 }
 
 void call_finish(struct call *c)

@@ -33,6 +33,8 @@ struct api_listener {
 	struct api_listener *next;
 	struct api *api;
 	struct backend *backend;
+	const struct kind_set *kinds; /* served now: a reference; the loop's */
+	uint64_t kinds_generation;
 	const struct pki *pki;
 	struct http_listener *http;
 	struct documents *documents; /* discovery and OpenAPI of its kinds */
@@ -90,7 +92,8 @@ struct call {
 	const struct auth_user *asker; /* in mem: who impersonates user; NULL: nobody does */
 	struct span address;	       /* in mem, when there is an audit log */
 	bool audited;
-	const struct kind *kind; /* of the resource; NULL for other paths */
+	const struct kind *kind;      /* of the resource; NULL for other paths */
+	const struct kind_set *kinds; /* a reference, from the start to the end */
 	struct negotiated accept;
 	struct answer answer;
 	struct fair_request seat;
@@ -127,8 +130,8 @@ void call_to_worker(struct call *c, void (*on_worker)(struct call *c));
 void call_to_loop(struct call *c, void (*on_loop)(struct call *c));
 /* Sends the answer; loop only. Large bodies are gzipped first, on a worker. The call is gone. */
 void call_finish(struct call *c);
-/* Counts the call in the metrics, and gives back its seat: what call_finish does by itself, for
- * streams; each stream does so once, when it ends. Loop only. */
+/* Counts the call in the metrics, gives back its seat and lets go of its kinds: what call_finish
+ * does by itself, for streams; each stream does so once, the last thing when it ends. Loop only. */
 void call_count(struct call *c);
 /* The metrics of the call's verb and resource. Loop only. */
 struct metrics_series *call_series(struct call *c);

@@ -14,23 +14,21 @@ struct document {
 };
 
 struct documents {
-	const struct kind_set *kinds;
-	pthread_mutex_t lock; /* of the map; documents in it do not change */
-	struct map made;      /* "<form> <path>" -> struct document */
+	const struct kind_set *kinds; /* a reference */
+	pthread_mutex_t lock;	      /* of all here */
+	struct map made;	      /* "<form> <path>" -> struct document */
 };
 
 struct documents *documents_create(const struct kind_set *kinds)
 {
 	struct documents *d = xcalloc(1, sizeof(*d));
-	d->kinds = kinds;
+	d->kinds = kind_set_ref(kinds);
 	pthread_mutex_init(&d->lock, NULL);
 	return d;
 }
 
-struct documents *documents_destroy(struct documents *d)
+static void drop_all(struct documents *d)
 {
-	if (!d)
-		return NULL;
 	map_foreach (&d->made, e) {
 		struct document *doc = e->value;
 		buf_done(&doc->plain);
@@ -38,6 +36,24 @@ struct documents *documents_destroy(struct documents *d)
 		free(doc);
 	}
 	map_done(&d->made);
+	d->made = MAP_INIT;
+}
+
+void documents_set_kinds(struct documents *d, const struct kind_set *kinds)
+{
+	pthread_mutex_lock(&d->lock);
+	drop_all(d);
+	kind_set_unref(d->kinds);
+	d->kinds = kind_set_ref(kinds);
+	pthread_mutex_unlock(&d->lock);
+}
+
+struct documents *documents_destroy(struct documents *d)
+{
+	if (!d)
+		return NULL;
+	drop_all(d);
+	kind_set_unref(d->kinds);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
 	return NULL;
@@ -206,20 +222,21 @@ static struct span cache_key(const struct call *c)
 static void make_on_worker(struct call *c)
 {
 	struct documents *all = c->listener->documents;
-	struct document *d = make(all->kinds, c->info.path, c->accept.form), *other;
+	struct document *d = make(c->kinds, c->info.path, c->accept.form);
 	struct span key = cache_key(c);
+	bool kept;
 	if (!d) {
 		not_found(c);
 		call_to_loop(c, call_finish);
 		return;
 	}
+	answer(c, d);
 	pthread_mutex_lock(&all->lock);
-	other = map_get(&all->made, key);
-	if (!other)
+	kept = all->kinds == c->kinds && !map_has(&all->made, key);
+	if (kept)
 		map_put(&all->made, key, d);
 	pthread_mutex_unlock(&all->lock);
-	answer(c, other ? other : d);
-	if (other) {
+	if (!kept) {
 		buf_done(&d->plain);
 		buf_done(&d->zipped);
 		free(d);
@@ -242,11 +259,11 @@ void call_document(struct call *c)
 	}
 	pthread_mutex_lock(&all->lock);
 	d = map_get(&all->made, cache_key(c));
+	if (d)
+		answer(c, d);
 	pthread_mutex_unlock(&all->lock);
-	if (!d) {
+	if (d)
+		call_finish(c);
+	else
 		call_to_worker(c, make_on_worker);
-		return;
-	}
-	answer(c, d);
-	call_finish(c);
 }

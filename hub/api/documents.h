@@ -6,7 +6,10 @@
  */
 #include "api/call.h"
 
+/* Holds the set. */
 struct documents *documents_create(const struct kind_set *kinds);
+/* Other kinds are served from now on: all is made again when it is asked for. Loop. */
+void documents_set_kinds(struct documents *d, const struct kind_set *kinds);
 struct documents *documents_destroy(struct documents *d);
 
 /* Whether the path is one of theirs. */

@@ -111,6 +111,7 @@ static int parse_all(const struct call *c, bool watch, struct read_options *o, s
 	o->timeout = seconds * USEC_PER_SEC;
 	if (!r && o->labels.len)
 		r = selector_add_labels(&o->selector, o->labels, reterr);
+	selector_own_fields(&o->selector, c->kind->selectable, c->kind->n_selectable);
 	if (!r && o->fields.len)
 		r = selector_add_fields(&o->selector, c->kind->type, o->fields, reterr);
 	return r;
@@ -135,7 +136,7 @@ void read_options_done(struct read_options *o)
 int read_options_render(const struct call *c, struct render *ret, struct err *reterr)
 {
 	struct span include = call_param(c, "includeObject");
-	*ret = (struct render){.kinds = c->listener->backend->kinds,
+	*ret = (struct render){.kinds = c->kinds,
 			       .kind = c->kind,
 			       .form = c->accept.form,
 			       .meta_version = c->accept.version,

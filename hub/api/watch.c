@@ -60,8 +60,8 @@ static void close_watch(struct watch *w, bool clean)
 	if (w->ended)
 		return;
 	w->ended = true;
-	call_count(c);
 	destroy(w);
+	call_count(c);
 	if (clean)
 		http_stream_end(c->x);
 	else

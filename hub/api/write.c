@@ -35,7 +35,7 @@ struct meta_write write_meta(const struct call *c)
 
 const struct kind *write_stored_kind(const struct call *c)
 {
-	const struct kind *k = kind_by_type(c->listener->backend->kinds, c->kind->type);
+	const struct kind *k = kind_by_type(c->kinds, c->kind->type);
 	return k ? k : c->kind;
 }
 
@@ -89,7 +89,7 @@ static int read_manager(struct call *c, struct write *w, struct err *reterr)
 struct managed_write write_manager(const struct call *c)
 {
 	const struct write *w = c->state;
-	return (struct managed_write){.kinds = c->listener->backend->kinds,
+	return (struct managed_write){.kinds = c->kinds,
 				      .kind = c->kind,
 				      .manager = w->manager,
 				      .subresource =
@@ -184,7 +184,7 @@ int write_read(struct call *c, struct span name, struct store_reader **ret_reade
 
 int write_tree(struct call *c, const struct store_object *o, struct cJSON **ret, struct err *reterr)
 {
-	struct render render = {.kinds = c->listener->backend->kinds, .kind = c->kind};
+	struct render render = {.kinds = c->kinds, .kind = c->kind};
 	struct buf text = BUF_INIT;
 	int r;
 	if (write_stored_kind(c) == c->kind)
@@ -445,7 +445,10 @@ static void answer_success(struct call *c)
 		/* Written, then deleted and forgotten: only its identity is left to tell. */
 		struct status_subject s = {.kind = c->kind, .name = w->name, .uid = w->uid};
 		status_success(&s, &c->answer.body);
+		return;
 	}
+	if (w->view)
+		w->view(c);
 }
 
 static void on_answer(struct call *c)
@@ -477,5 +480,7 @@ void write_unchanged(struct call *c, const struct store_object *o)
 	struct render render = plain_render(c);
 	call_ok(c, 200, "application/json");
 	render_object(&render, o, &c->answer.body);
+	if (write_of(c)->view)
+		write_of(c)->view(c);
 	call_to_loop(c, write_finish);
 }

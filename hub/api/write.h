@@ -36,6 +36,7 @@ struct write {
 	char manager[MANAGED_MAX_NAME + 1]; /* fieldManager, or of the user agent */
 	bool named_manager;		    /* the request gave it */
 	void (*attempt)(struct call *c);    /* on a worker */
+	void (*view)(struct call *c);	    /* turns the answered object into another; or NULL */
 	void (*finish)(struct call *c);	    /* on the loop: write_finish, or what calls it */
 };
 

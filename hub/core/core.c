@@ -54,6 +54,8 @@ static int born(struct core *c, struct err *reterr)
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(names); i++)
 		r = registry_ensure_namespace(c->batch, names[i], reterr);
 	if (r == 0)
+		r = registry_seed_definitions(c->batch, reterr);
+	if (r == 0)
 		r = registry_commit(c->batch, reterr);
 	c->batch = registry_end(c->batch);
 	return r;
@@ -89,6 +91,7 @@ int core_create(const struct core_options *o, struct core **ret, struct err *ret
 		return r;
 	}
 	c->inbox = inbox_create(&(struct inbox_options){.kinds = o->kinds,
+							.source = registry_kind_source(c->registry),
 							.truth = o->truth,
 							.mirror = o->mirror,
 							.version = o->version,

@@ -59,6 +59,10 @@ HOOK_DEFAULT(role_binding_default);
 HOOK_VALIDATE(role_binding_validate);
 HOOK_CELLS(role_binding_cells);
 
+/* kube/crd.c */
+HOOK_DEFAULT(crd_default);
+HOOK_VALIDATE(crd_validate);
+
 /* core_cells.c, job_cells.c, pod_cells.c */
 HOOK_CELLS(config_map_cells);
 HOOK_CELLS(secret_cells);

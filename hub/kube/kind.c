@@ -28,9 +28,20 @@ const struct kind *kind_by_gvk(const struct kind_set *set, struct span group, st
 
 const struct kind *kind_by_type(const struct kind_set *set, uint16_t type)
 {
-	for (size_t i = 0; i < set->n_kinds; i++)
+	size_t low = 0, high = set->n_stored;
+
+	for (size_t i = 0; type < KIND_FIRST_USER_TYPE && i < set->n_kinds; i++)
 		if (set->kinds[i]->type == type)
 			return set->kinds[i];
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (set->stored[mid]->type == type)
+			return set->stored[mid];
+		if (set->stored[mid]->type < type)
+			low = mid + 1;
+		else
+			high = mid;
+	}
 	return NULL;
 }
 

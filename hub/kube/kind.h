@@ -4,9 +4,11 @@
  * What the hub knows of a served kind: its names, its persistent type number, its schema and the
  * small C hooks of the kinds that need more than a schema.
  *
- * A kind_set is built once at start (kinds/kinds.h: the hub's set, or the simulator's), is then
- * read-only and shared by all threads. Type numbers are persistent (they are in store keys) and
- * never reused: hub/kinds/types.h lists them.
+ * A kind_set is read-only and shared by all threads: the compiled one (kinds/kinds.h: the hub's
+ * set, or the simulator's), or one with the users' CustomResourceDefinitions added at run time
+ * (kube/kind_set.h), which lives as long as somebody holds it. Type numbers are persistent (they
+ * are in store keys) and never reused: hub/kinds/types.h lists the compiled ones, users' kinds
+ * get theirs from KIND_FIRST_USER_TYPE on.
  */
 #include "base/clock.h"
 #include "base/err.h"
@@ -19,6 +21,8 @@ struct buf;
 struct schema;	     /* kube/schema.h */
 struct field_errors; /* kube/field_errors.h */
 struct object_draft; /* kube/object.h */
+struct selector_field;
+struct kind_set_owner;
 
 enum kind_scope { KIND_NAMESPACED, KIND_CLUSTER };
 
@@ -50,6 +54,14 @@ struct kind_write {
 	usec now;
 	struct buf *warnings; /* texts, each ended by '\n'; become Warning headers */
 };
+
+/* The scale subresource: simple JSON paths, ".spec.replicas". */
+struct kind_scale {
+	const char *spec_replicas, *status_replicas;
+	const char *label_selector; /* or NULL */
+};
+
+#define KIND_FIRST_USER_TYPE 0x1000
 
 struct kind {
 	uint16_t type;
@@ -86,12 +98,23 @@ struct kind {
 	 * same_shape says so. */
 	void (*convert)(const struct kind *k, struct cJSON *object, enum kind_conversion way);
 	bool same_shape;
+	/* Of users' kinds. */
+	const struct kind_scale *scale; /* or NULL */
+	const struct selector_field *selectable;
+	size_t n_selectable;
+	const char *deprecation; /* Warning of every request, or NULL */
+	bool terminating;	 /* its definition is being deleted: no new objects */
 };
 
 struct kind_set {
 	const struct kind *const
 	    *kinds; /* in discovery order: groups together, best version first */
 	size_t n_kinds;
+	/* Users' kinds in the version in which their rows are written, by type; it need not be
+	 * served any more. */
+	const struct kind *const *stored;
+	size_t n_stored;
+	struct kind_set_owner *owner; /* kube/kind_set.h; NULL: lives for ever */
 };
 
 /* NULL when not served. A kind may be served in several groups or versions over one type. */

@@ -1,7 +1,9 @@
 #include "kube/openapi_names.h"
 
+#include "kube/schema_rules.h"
+
 /* "batch" and "events.k8s.io": the groups that Kubernetes itself defines. */
-static bool is_own_group(struct span group)
+bool openapi_is_own_group(struct span group)
 {
 	struct span rest = group;
 	(void)span_split(&rest, '.');
@@ -13,7 +15,7 @@ const char *openapi_kind_name(const struct kind *k, char out[OPENAPI_NAME_MAX])
 	auto_buf b = BUF_INIT;
 	struct span rest = span_of(k->group);
 
-	if (is_own_group(rest)) {
+	if (openapi_is_own_group(rest)) {
 		struct span first = span_split(&rest, '.');
 		(void)snprintf(out, OPENAPI_NAME_MAX, "io.k8s.api.%.*s.%s.%s",
 			       SPAN_ARGS(first.len ? first : SPAN("core")), k->version, k->kind);
@@ -101,6 +103,8 @@ const char *openapi_format(const struct schema *s)
 {
 	if (s->type == SCHEMA_INT_OR_STRING)
 		return "int-or-string";
+	if (s->rules && s->rules->format)
+		return s->rules->format;
 	switch ((enum schema_format)s->format) {
 	case SCHEMA_INT32:
 		return "int32";

@@ -20,6 +20,8 @@ struct openapi_definitions {
 
 /* "org.kubeflow.v1.PyTorchJob", "io.k8s.api.core.v1.Namespace": the names that Kubernetes uses,
  * which clients show in messages. Returns out. */
+/* "batch" and "events.k8s.io", "": the groups that Kubernetes itself defines. */
+bool openapi_is_own_group(struct span group);
 #define OPENAPI_NAME_MAX 320
 const char *openapi_kind_name(const struct kind *k, char out[OPENAPI_NAME_MAX]);
 

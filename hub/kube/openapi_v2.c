@@ -137,7 +137,7 @@ static void put_schema(struct buf *b, const struct schema *s)
 
 	put_text(b, SCHEMA_FORMAT, openapi_format(s));
 	for (size_t i = 0; i < s->n_fields; i++)
-		if (s->required >> i & 1)
+		if (schema_field_is_required(s, i))
 			put_text(b, SCHEMA_REQUIRED, s->fields[i].name);
 	if (openapi_type(s)) {
 		put_text(&type, 1, openapi_type(s));

@@ -78,19 +78,20 @@ static void add_fields(struct buf *b, const struct schema *s, bool *first)
 		add_use(b, s->fields[i].schema, &s->fields[i]);
 	}
 	buf_add_char(b, '}');
-	if (!s->required)
-		return;
-	add_key(b, "required", first);
-	buf_add_char(b, '[');
 	for (size_t i = 0; i < s->n_fields; i++) {
-		if (!(s->required >> i & 1))
+		if (!schema_field_is_required(s, i))
 			continue;
-		if (any)
+		if (!any) {
+			add_key(b, "required", first);
+			buf_add_char(b, '[');
+		} else {
 			buf_add_char(b, ',');
+		}
 		any = true;
 		buf_add_json_str(b, span_of(s->fields[i].name));
 	}
-	buf_add_char(b, ']');
+	if (any)
+		buf_add_char(b, ']');
 }
 
 static void add_bounds(struct buf *b, const struct schema *s, bool *first)

@@ -5,6 +5,7 @@
 #include "kube/schema.h"
 
 #include "base/json.h"
+#include "kube/schema_rules.h"
 #include "kube/schema_walk.h"
 
 static void apply(struct schema_walk *w, const struct schema *s, struct cJSON *value);
@@ -75,6 +76,21 @@ static void require(struct schema_walk *w, const struct schema_field *f)
 	schema_walk_pop(w);
 }
 
+/* A bit for each field. */
+struct seen {
+	uint64_t words[SCHEMA_MAX_WIDE_FIELDS / 64];
+};
+
+static void see(struct seen *seen, size_t i)
+{
+	seen->words[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+static bool was_seen(const struct seen *seen, size_t i)
+{
+	return seen->words[i / 64] >> (i % 64) & 1;
+}
+
 static void apply_missing(struct schema_walk *w, const struct schema *s, struct cJSON *object,
 			  uint64_t seen)
 {
@@ -84,10 +100,26 @@ static void apply_missing(struct schema_walk *w, const struct schema *s, struct 
 		require(w, &s->fields[__builtin_ctzll(left)]);
 }
 
+static void apply_missing_wide(struct schema_walk *w, const struct schema *s, struct cJSON *object,
+			       const struct seen *seen)
+{
+	for (size_t i = 0; i < s->n_fields; i++) {
+		const struct schema_field *f = &s->fields[i];
+		if (was_seen(seen, i))
+			continue;
+		if (f->default_json)
+			add_default(w, f, object);
+		else if (f->required)
+			require(w, f);
+	}
+}
+
 static void apply_object(struct schema_walk *w, const struct schema *s, struct cJSON *object)
 {
-	uint64_t seen = 0;
+	bool wide = s->n_fields > SCHEMA_MAX_FIELDS;
+	struct seen seen;
 
+	memset(&seen, 0, wide ? sizeof(seen) : sizeof(seen.words[0]));
 	for (struct cJSON *c = json_first(object), *next; c; c = next) {
 		const struct schema_field *f = schema_field_find(s, json_key(c));
 		next = json_next(c);
@@ -102,16 +134,18 @@ static void apply_object(struct schema_walk *w, const struct schema *s, struct c
 			if (!(f->schema->flags & SCHEMA_NULLABLE) && f->schema->type != SCHEMA_ANY)
 				json_remove_child(object, c);
 			else
-				seen |= (uint64_t)1 << (f - s->fields);
+				see(&seen, (size_t)(f - s->fields));
 			continue;
 		}
-		seen |= (uint64_t)1 << (f - s->fields);
+		see(&seen, (size_t)(f - s->fields));
 		schema_walk_push(w, SCHEMA_STEP_FIELD, f->name, 0);
 		apply(w, f->schema, c);
 		schema_walk_pop(w);
 	}
-	if ((s->defaulted | s->required) & ~seen)
-		apply_missing(w, s, object, seen);
+	if (wide)
+		apply_missing_wide(w, s, object, &seen);
+	else if ((s->defaulted | s->required) & ~seen.words[0])
+		apply_missing(w, s, object, seen.words[0]);
 }
 
 static void apply_map(struct schema_walk *w, const struct schema *s, struct cJSON *map)
@@ -158,6 +192,9 @@ static void apply(struct schema_walk *w, const struct schema *s, struct cJSON *v
 		schema_walk_refuse(w, FIELD_INVALID, NULL, "nested too deeply");
 		return;
 	}
+	if (type == JSON_NULL && (s->flags & SCHEMA_NULLABLE))
+		return;
+	size_t wrong = w->type_errors;
 	switch ((enum schema_type)s->type) {
 	case SCHEMA_OBJECT:
 	case SCHEMA_MAP:
@@ -165,7 +202,7 @@ static void apply(struct schema_walk *w, const struct schema *s, struct cJSON *v
 			schema_walk_refuse_type(w, value, "object");
 		else if (s->type == SCHEMA_MAP)
 			apply_map(w, s, value);
-		else if (s->n_fields)
+		else if (s->n_fields || !(s->flags & SCHEMA_KEEP_UNKNOWN))
 			apply_object(w, s, value);
 		break;
 	case SCHEMA_ARRAY:
@@ -184,6 +221,8 @@ static void apply(struct schema_walk *w, const struct schema *s, struct cJSON *v
 		schema_value_check(w, s, value);
 		break;
 	}
+	if (s->rules && w->type_errors == wrong)
+		schema_rules_check(w, s->rules, value);
 }
 
 static size_t run(const struct schema *s, struct cJSON *object, struct field_errors *errors,

@@ -4,10 +4,10 @@
  * Structural schemas as static tables, and the one pass that applies them to a tree: nulls that
  * mean nothing dropped, unknown fields pruned, defaults filled in, everything else checked.
  *
- * The tables are generated at build time from the YAML files in hub/kinds, are read-only and shared
- * by all threads. A node says what a value must be; a named node is one OpenAPI definition, used by
- * reference wherever it occurs, so recursion is fine. The same tables feed openapi_v2.c and
- * openapi_v3.c.
+ * The tables are generated at build time from the YAML files in hub/kinds, or compiled at run time
+ * from a CustomResourceDefinition (schema_compile.h); they are read-only and shared by all threads.
+ * A node says what a value must be; a named node is one OpenAPI definition, used by reference
+ * wherever it occurs, so recursion is fine. The same tables feed openapi_v2.c and openapi_v3.c.
  *
  * Semantics are those of structural CustomResourceDefinition schemas (apiextensions: prune, then
  * default, then validate), with one leniency that built-in kinds have: null for a field that is
@@ -59,9 +59,11 @@ enum schema_flag {
 	SCHEMA_ATOMIC_MAP = 1u << 4,   /* x-kubernetes-map-type: atomic */
 	SCHEMA_NOT_NEGATIVE = 1u << 5, /* quantities that the hub sums */
 	SCHEMA_LAX_KEYS = 1u << 6,     /* list keys serve patches only; duplicates pass */
+	SCHEMA_EMBEDDED = 1u << 7,     /* x-kubernetes-embedded-resource */
 };
 
 struct schema;
+struct schema_rules; /* kube/schema_rules.h */
 
 struct schema_field {
 	const char *name;
@@ -69,9 +71,13 @@ struct schema_field {
 	const char *description;
 	const char *default_json;		      /* JSON text, or NULL */
 	const char *patch_strategy, *patch_merge_key; /* strategic merge; or NULL */
+	bool required;				      /* of wide objects: see SCHEMA_MAX_FIELDS */
 };
 
-#define SCHEMA_MAX_FIELDS 64 /* per object: a bit each in `required` and `defaulted` */
+/* Objects of up to so many fields have a bit for each in `required` and `defaulted`. A wider one,
+ * which only a CustomResourceDefinition makes, says it in its fields. */
+#define SCHEMA_MAX_FIELDS      64
+#define SCHEMA_MAX_WIDE_FIELDS 1024
 
 struct schema {
 	const char *name; /* OpenAPI definition "io.k8s.api.core.v1.Container", NULL for inline */
@@ -86,7 +92,13 @@ struct schema {
 	uint32_t min_length, max_length, min_items, max_items; /* 0: no bound */
 	uint16_t n_fields;
 	uint8_t type, format, list_type, flags;
+	const struct schema_rules *rules; /* what else values must be, or NULL */
 };
+
+static inline bool schema_field_is_required(const struct schema *s, size_t i)
+{
+	return s->n_fields > SCHEMA_MAX_FIELDS ? s->fields[i].required : s->required >> i & 1;
+}
 
 /* Deepest path that errors can show; JSON_MAX_DEPTH bounds the input earlier. */
 #define SCHEMA_MAX_DEPTH 96

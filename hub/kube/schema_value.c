@@ -4,6 +4,7 @@
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
+#include "kube/schema_compile.h"
 #include "kube/schema_walk.h"
 
 #include "base/clock.h"
@@ -41,6 +42,21 @@ bool schema_pattern_matches(const char *pattern, struct span text)
 	pcre2_match_data_free(match);
 	pcre2_code_free(re);
 	return matches;
+}
+
+const char *schema_pattern_problem(const char *pattern, char words[SCHEMA_PATTERN_WORDS])
+{
+	int code;
+	size_t at;
+	pcre2_code *re = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+				       PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C,
+				       &code, &at, NULL);
+
+	pcre2_code_free(re);
+	if (re)
+		return NULL;
+	(void)pcre2_get_error_message(code, (PCRE2_UCHAR *)words, SCHEMA_PATTERN_WORDS);
+	return words;
 }
 
 static void refuse_value(struct schema_walk *w, enum field_reason reason, const struct cJSON *value,

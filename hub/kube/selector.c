@@ -286,6 +286,12 @@ static int unescape(struct selector *s, struct span value, struct span *ret, str
 	return 0;
 }
 
+void selector_own_fields(struct selector *s, const struct selector_field *fields, size_t n)
+{
+	s->own = fields;
+	s->n_own = n;
+}
+
 static int parse_term(struct selector *s, uint16_t type, struct span term,
 		      struct selector_requirement *q, struct err *reterr)
 {
@@ -306,6 +312,9 @@ static int parse_term(struct selector *s, uint16_t type, struct span term,
 	}
 	q->key = arena_span(&s->mem, span_make(term.ptr, key_len));
 	q->field = selector_field_find(type, q->key);
+	for (size_t i = 0; !q->field && i < s->n_own; i++)
+		if (span_is(q->key, s->own[i].label))
+			q->field = &s->own[i];
 	if (!q->field)
 		return err_set(reterr, ERR_BAD_REQUEST, "field label not supported: %.*s",
 			       (int)(key_len < 160 ? key_len : 160), term.ptr);

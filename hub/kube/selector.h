@@ -53,6 +53,8 @@ struct selector {
 	struct arena mem;
 	struct selector_requirement *items;
 	size_t n, cap;
+	const struct selector_field *own; /* of the kind, beside the table; borrowed */
+	size_t n_own;
 };
 
 #define SELECTOR_INIT ((struct selector){0})
@@ -62,6 +64,9 @@ void selector_done(struct selector *s);
 /* Adds what a labelSelector parameter says: "a=b,a!=c,x in (1,2),y notin (3),z,!w,n>5".
  * ERR_BAD_REQUEST with the place and what was expected. */
 int selector_add_labels(struct selector *s, struct span text, struct err *reterr) MUST_CHECK;
+/* Fields that a user's kind may be selected by, for what is added from now on. They must outlive
+ * the selector. */
+void selector_own_fields(struct selector *s, const struct selector_field *fields, size_t n);
 /* Adds what a fieldSelector parameter says: "metadata.name=x,status.phase!=Running", with \\, \,
  * and \= in values. ERR_BAD_REQUEST "field label not supported: x" for what kinds of this type
  * cannot be selected by. */

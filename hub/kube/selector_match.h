@@ -7,7 +7,7 @@
 #include "base/span.h"
 #include <stdint.h>
 
-#define SELECTOR_FIELD_DEPTH 4
+#define SELECTOR_FIELD_DEPTH 8
 
 struct selector;
 struct selector_requirement;

@@ -85,6 +85,7 @@ struct registry_batch *registry_end(struct registry_batch *b)
 	vec_clear(&b->changes);
 	garbage_batch_clear(&b->garbage);
 	namespaces_batch_clear(&b->namespaces);
+	definitions_batch_clear(&b->definitions);
 	expiry_batch_clear(&b->expiry);
 	memset(b->rows, 0, sizeof(b->rows));
 	memset(b->revisions, 0, sizeof(b->revisions));
@@ -440,6 +441,7 @@ int registry_commit(struct registry_batch *b, struct err *reterr)
 	settle(b, NULL);
 	garbage_committed(b);
 	namespaces_committed(b);
+	definitions_committed(b);
 	expiry_committed(b);
 	return 0;
 }

@@ -52,6 +52,7 @@ struct inbox *inbox_create(const struct inbox_options *o)
 	    .submit = op_submit, .proxy = o->proxy ? op_proxy : NULL, .listen = op_listen};
 	in->backend = (struct backend){.ops = &in->ops,
 				       .kinds = o->kinds,
+				       .source = o->source,
 				       .truth = o->truth,
 				       .mirror = o->mirror,
 				       .version = o->version};

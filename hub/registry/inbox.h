@@ -17,7 +17,8 @@ struct inbox;
 #define INBOX_MAX_BYTES	   ((size_t)64 << 20)
 
 struct inbox_options {
-	const struct kind_set *kinds; /* these four are what the backend shows */
+	const struct kind_set *kinds; /* these five are what the backend shows */
+	struct kind_source *source;
 	struct store *truth, *mirror;
 	const char *version;
 	struct wakeup *wakeup; /* borrowed; rung when a command comes */

@@ -72,11 +72,24 @@ bool namespaces_is_due(const struct namespaces *n)
 	return first_due(n) != NULL;
 }
 
+/* The walk goes over the compiled kinds, then the users' stored ones, which need not be served. */
+static size_t n_places(const struct kind_set *set)
+{
+	return set->n_kinds + set->n_stored;
+}
+
+static const struct kind *kind_at(const struct kind_set *set, size_t i)
+{
+	return i < set->n_kinds ? set->kinds[i] : set->stored[i - set->n_kinds];
+}
+
 /* Several kinds may share a type (one store under two group names): walked once. */
 static bool is_walked(const struct registry *r, size_t i)
 {
 	const struct kind_set *set = r->options.kinds;
-	const struct kind *k = set->kinds[i];
+	const struct kind *k = kind_at(set, i);
+	if (i < set->n_kinds && k->type >= KIND_FIRST_USER_TYPE)
+		return false;
 	return k->scope == KIND_NAMESPACED && k->verbs != KIND_VERBS_CREATE &&
 	       kind_by_type(set, k->type) == k;
 }
@@ -92,7 +105,7 @@ struct walk {
 static int walk_kind(struct walk *w)
 {
 	struct registry_batch *b = w->b;
-	const struct kind *k = b->reg->options.kinds->kinds[w->at.kind];
+	const struct kind *k = kind_at(b->reg->options.kinds, w->at.kind);
 	struct store_key after = {k->type, span_of(w->at.name), span_of(w->at.after)};
 	struct store_range range = {
 	    .type = k->type, .ns = span_of(w->at.name), .after = w->at.after ? &after : NULL};
@@ -133,13 +146,13 @@ static int walk_kind(struct walk *w)
 static bool is_empty(struct registry_batch *b, const char *name)
 {
 	const struct kind_set *set = b->reg->options.kinds;
-	for (size_t i = 0; i < set->n_kinds; i++) {
+	for (size_t i = 0; i < n_places(set); i++) {
 		struct store_reader *reader;
 		size_t n = 1;
 		if (!is_walked(b->reg, i))
 			continue;
-		if (registry_reader(b, set->kinds[i], &reader, NULL) ||
-		    store_count(reader, set->kinds[i]->type, span_of(name), 1, &n) || n)
+		if (registry_reader(b, kind_at(set, i), &reader, NULL) ||
+		    store_count(reader, kind_at(set, i)->type, span_of(name), 1, &n) || n)
 			return false;
 	}
 	vec_foreach (&b->entries, e)
@@ -181,7 +194,7 @@ bool namespaces_work(struct registry_batch *b, size_t *rows)
 	w.at.after = xstrdup(it->after);
 	if (w.at.kind == 0 && !w.at.after)
 		w.at.remaining = 0;
-	size_t n_kinds = b->reg->options.kinds->n_kinds;
+	size_t n_kinds = n_places(b->reg->options.kinds);
 	int rc = 1;
 	while (w.at.kind < n_kinds && rc == 1) {
 		rc = is_walked(b->reg, w.at.kind) ? walk_kind(&w) : 1;
@@ -202,6 +215,16 @@ bool namespaces_work(struct registry_batch *b, size_t *rows)
 						  .after = w.at.after,
 						  .waiting = w.at.waiting};
 	return more;
+}
+
+void namespaces_kinds_changed(struct namespaces *n)
+{
+	vec_foreach (&n->terminating, it) {
+		it->kind = 0;
+		free(it->after);
+		it->after = NULL;
+		it->waiting = false;
+	}
 }
 
 static struct namespaces_item *find_item(struct namespaces *n, struct span name)

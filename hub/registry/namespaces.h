@@ -15,7 +15,7 @@ struct registry_batch;
 
 struct namespaces_item {
 	char *name;	  /* owned */
-	size_t kind;	  /* index into the kind set: where the walk is */
+	size_t kind;	  /* place in the walk over the kinds */
 	char *after;	  /* owned: last name seen of that kind, or NULL */
 	size_t remaining; /* objects that this walk left behind, waiting for finalizers */
 	bool waiting;	  /* walk done, objects remain */
@@ -38,6 +38,8 @@ void namespaces_batch_clear(struct namespaces_batch *nb);
 bool namespaces_is_due(const struct namespaces *n);
 /* At most *rows rows of work. True when more could be done at once. */
 bool namespaces_work(struct registry_batch *b, size_t *rows);
+/* Other kinds are served from now on: walks start again. */
+void namespaces_kinds_changed(struct namespaces *n);
 void namespaces_committed(struct registry_batch *b);
 /* default, kube-system, kube-public: never deleted. */
 bool namespaces_is_immortal(struct span name);

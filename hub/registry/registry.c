@@ -18,7 +18,9 @@ int registry_open(const struct registry_options *o, struct registry **ret, struc
 	r->service_account_kind =
 	    kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("ServiceAccount"));
 	r->event_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("Event"));
-	int rc = garbage_load(r, reterr);
+	int rc = definitions_load(r, reterr);
+	if (!rc)
+		rc = garbage_load(r, reterr);
 	if (!rc)
 		rc = namespaces_load(r, reterr);
 	expiry_load(r);
@@ -42,6 +44,7 @@ struct registry *registry_close(struct registry *r)
 	arena_done(&r->batch.mem);
 	garbage_done(&r->garbage);
 	namespaces_done(&r->namespaces);
+	definitions_done(&r->definitions);
 	expiry_done(&r->expiry);
 	free(r);
 	return NULL;
@@ -50,6 +53,11 @@ struct registry *registry_close(struct registry *r)
 const struct kind_set *registry_kinds(const struct registry *r)
 {
 	return r->options.kinds;
+}
+
+struct kind_source *registry_kind_source(struct registry *r)
+{
+	return &r->definitions.source;
 }
 
 static uint64_t next_random(uint64_t *state)
@@ -93,14 +101,16 @@ bool registry_work(struct registry_batch *b, size_t max_rows)
 {
 	size_t room = registry_batch_room(b);
 	size_t rows = max_rows < room ? max_rows : room;
-	bool more = garbage_work(b, &rows);
+	bool more = definitions_work(b, &rows);
+	more = garbage_work(b, &rows) || more;
 	more = namespaces_work(b, &rows) || more;
 	return expiry_work(b, &rows) || more;
 }
 
 usec registry_due(const struct registry *r)
 {
-	if (garbage_is_due(&r->garbage) || namespaces_is_due(&r->namespaces))
+	if (garbage_is_due(&r->garbage) || namespaces_is_due(&r->namespaces) ||
+	    definitions_is_due(&r->definitions))
 		return 0;
 	return expiry_due(&r->expiry);
 }

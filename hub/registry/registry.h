@@ -23,6 +23,8 @@
  *    list that is in the store and so survives a restart;
  *  - namespace lifecycle: label and finalizer at birth, ServiceAccount default, Terminating,
  *    contents deleted in bounded steps, then gone;
+ *  - CustomResourceDefinitions: names, type numbers, the set of kinds, deletion with their objects
+ *    (registry/definitions.h);
  *  - Events older than their time to live are deleted, found by a walk now and then.
  * What it does not: generation, defaulting, validation, managed fields (the workers did), quota,
  * dispatch.
@@ -43,6 +45,7 @@
 #include <stdint.h>
 
 struct registry;
+struct kind_source;
 struct registry_batch;
 
 struct registry_options {
@@ -59,7 +62,10 @@ int registry_open(const struct registry_options *o, struct registry **ret,
 		  struct err *reterr) MUST_CHECK;
 struct registry *registry_close(struct registry *r); /* NULL is fine; returns NULL */
 
+/* The kinds served now, users' ones too; until the next commit. */
 const struct kind_set *registry_kinds(const struct registry *r);
+/* Where other threads find them. */
+struct kind_source *registry_kind_source(struct registry *r);
 /* The store in which objects of a kind live. */
 struct store *registry_store(const struct registry *r, const struct kind *k);
 
@@ -116,6 +122,8 @@ void registry_delete_aux(struct registry_batch *b, bool mirror, enum store_aux t
 int registry_get_aux(struct registry_batch *b, bool mirror, enum store_aux table, struct span key,
 		     struct span *ret);
 
+/* Definitions of the compiled kinds that are not Kubernetes' own, as they are now. */
+int registry_seed_definitions(struct registry_batch *b, struct err *reterr) MUST_CHECK;
 /* A namespace with all that belongs to it, unless it exists. Two rows. */
 int registry_ensure_namespace(struct registry_batch *b, const char *name,
 			      struct err *reterr) MUST_CHECK;

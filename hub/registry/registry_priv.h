@@ -8,6 +8,7 @@
  */
 #include "base/arena.h"
 #include "base/vec.h"
+#include "registry/definitions.h"
 #include "registry/expiry.h"
 #include "registry/garbage.h"
 #include "registry/namespaces.h"
@@ -50,6 +51,7 @@ struct registry_batch {
 	uint64_t revisions[REGISTRY_STORE_MAX];
 	struct garbage_batch garbage;
 	struct namespaces_batch namespaces;
+	struct definitions_batch definitions;
 	struct expiry_batch expiry;
 	struct err broken; /* a failed read that must fail the commit */
 	bool open, committed;
@@ -62,6 +64,7 @@ struct registry {
 	uint64_t random;
 	struct garbage garbage;
 	struct namespaces namespaces;
+	struct definitions definitions;
 	struct expiry expiry;
 	struct registry_batch batch;
 };

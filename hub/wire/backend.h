@@ -6,7 +6,7 @@
  * The hub has one backend, the simulator one per simulated cluster; the api room knows no other
  * difference. All functions may be called from any thread.
  */
-#include "kube/kind.h"
+#include "kube/kind_set.h"
 #include "store/store.h"
 #include "wire/command.h"
 
@@ -51,7 +51,8 @@ struct backend_ops {
 
 struct backend {
 	const struct backend_ops *ops;
-	const struct kind_set *kinds;
+	const struct kind_set *kinds; /* compiled in */
+	struct kind_source *source;   /* all that are served; NULL: the compiled ones */
 	struct store *truth;
 	struct store *mirror; /* NULL: mirrored kinds live in truth too (the simulator) */
 	const char *version;  /* "v1.34.0-muster0.1.0": /version gitVersion */

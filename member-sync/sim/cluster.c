@@ -217,6 +217,7 @@ static int open_all(struct cluster *c, struct err *reterr)
 	if (rc)
 		return rc;
 	c->inbox = inbox_create(&(struct inbox_options){.kinds = c->kinds,
+							.source = registry_kind_source(c->reg),
 							.truth = c->store,
 							.version = c->options.version,
 							.wakeup = c->options.wakeup});

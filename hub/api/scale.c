@@ -1,0 +1,188 @@
+#include "api/scale.h"
+
+#include "api/decode.h"
+#include "api/update.h"
+#include "api/write.h"
+#include "base/json.h"
+#include "kube/patch.h"
+
+#include <errno.h>
+
+/* ".spec.replicas" in a tree; the last step is left to the caller when `ret_last` is not NULL. */
+static struct cJSON *walk(struct cJSON *at, const char *path, char *ret_last, size_t size)
+{
+	struct span rest = span_of(path + 1);
+
+	while (at && rest.ptr) {
+		struct span step = span_split(&rest, '.');
+		char name[256];
+		(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(step));
+		if (ret_last && !rest.ptr) {
+			(void)snprintf(ret_last, size, "%s", name);
+			return at;
+		}
+		at = ret_last ? json_ensure_object(at, name) : json_get(at, name);
+	}
+	return at;
+}
+
+static int64_t number_at(struct cJSON *object, const char *path)
+{
+	int64_t v = 0;
+	struct cJSON *at = path[0] ? walk(object, path, NULL, 0) : NULL;
+
+	return at && json_value_int64(at, &v) == 0 ? v : 0;
+}
+
+static struct cJSON *scale_of(const struct kind *k, struct cJSON *object)
+{
+	static const char *const kept[] = {"name", "namespace", "uid", "resourceVersion",
+					   "creationTimestamp"};
+	const struct cJSON *from = json_get(object, "metadata");
+	struct cJSON *scale = json_object(), *meta, *status;
+
+	json_set_str(scale, "kind", "Scale");
+	json_set_str(scale, "apiVersion", "autoscaling/v1");
+	meta = json_ensure_object(scale, "metadata");
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		json_set_str(meta, kept[i], json_str(from, kept[i]));
+	json_set_int(json_ensure_object(scale, "spec"), "replicas",
+		     number_at(object, k->scale->spec_replicas));
+	status = json_ensure_object(scale, "status");
+	json_set_int(status, "replicas", number_at(object, k->scale->status_replicas));
+	if (k->scale->label_selector)
+		json_set_str(status, "selector",
+			     json_value_str(walk(object, k->scale->label_selector, NULL, 0)));
+	return scale;
+}
+
+/* The answer's object as its Scale. */
+static void view(struct call *c)
+{
+	auto_json *object = NULL, *scale = NULL;
+
+	if (json_parse(buf_span(&c->answer.body), NULL, &object, NULL) < 0)
+		return;
+	scale = scale_of(c->kind, object);
+	buf_clear(&c->answer.body);
+	json_print(scale, &c->answer.body);
+}
+
+static int read_change(struct call *c, const struct cJSON *scale, struct cJSON **ret,
+		       struct err *reterr)
+{
+	struct write *w = write_of(c);
+	enum patch_type type;
+	auto_json *patch = NULL;
+	int r;
+
+	if (c->request->method == HTTP_PUT)
+		return decode_object(c, ret, &w->warnings, reterr);
+	r = patch_type_from_media(c->request->content_type, &type);
+	if (r || type == PATCH_STRATEGIC)
+		return err_set(reterr, ERR_UNSUPPORTED_MEDIA,
+			       "the body of the request was in an unknown format - accepted media "
+			       "types include: application/json-patch+json, "
+			       "application/merge-patch+json");
+	r = json_parse(buf_span(&c->request->body), NULL, &patch, reterr);
+	return r ? r : patch_apply(type, c->kind, scale, patch, ret, reterr);
+}
+
+/* The object with the replicas, and the version if one was named, of the changed Scale. */
+static int write_back(struct call *c, struct cJSON *object, const struct cJSON *old_scale,
+		      const struct cJSON *scale, struct err *reterr)
+{
+	struct write *w = write_of(c);
+	const char *version = json_str(json_get(scale, "metadata"), "resourceVersion");
+	const char *old_version = json_str(json_get(old_scale, "metadata"), "resourceVersion");
+	struct cJSON *given = json_path(scale, "spec", "replicas", NULL), *at;
+	char last[256];
+	int64_t replicas = 0;
+
+	if (given &&
+	    (json_value_int64(given, &replicas) < 0 || replicas < 0 || replicas > INT32_MAX)) {
+		auto_buf shown = BUF_INIT;
+		json_print(given, &shown);
+		field_errors_add(&w->errors, FIELD_INVALID, "spec.replicas", shown.ptr, "%s",
+				 "should be a non-negative integer");
+		return status_set_invalid(reterr, c->kind, w->name, &w->errors);
+	}
+	at = walk(object, c->kind->scale->spec_replicas, last, sizeof(last));
+	if (!at)
+		return err_set(reterr, ERR_INTERNAL, "the object has no place for replicas");
+	json_set_int(at, last, replicas);
+	if (version && version[0] &&
+	    (!old_version || strcmp(version, old_version) != 0 || c->request->method == HTTP_PUT)) {
+		w->conditional = true;
+		json_set_str(json_get(object, "metadata"), "resourceVersion", version);
+	}
+	return 0;
+}
+
+static void attempt(struct call *c)
+{
+	struct write *w = write_of(c);
+	auto_json *old = NULL, *object = NULL, *before = NULL, *after = NULL;
+	auto_reader *reader = NULL;
+	struct store_object o;
+	struct err e = ERR_INIT;
+	bool changed = false;
+	int r = write_read(c, c->info.name, &reader, &o, &e);
+
+	w->attempts++;
+	w->view = view;
+	if (!r)
+		r = write_tree(c, &o, &old, &e);
+	if (!r) {
+		before = scale_of(c->kind, old);
+		r = read_change(c, before, &after, &e);
+	}
+	if (!r) {
+		object = json_dup(old);
+		json_remove(json_get(object, "metadata"), "resourceVersion");
+		r = write_back(c, object, before, after, &e);
+	}
+	if (!r)
+		r = update_prepare(c, old, object, true, &changed, &e);
+	if (r)
+		write_fail(c, &e);
+	else if (!changed)
+		write_unchanged(c, &o);
+	else
+		write_submit(c, COMMAND_UPDATE, object, o.revision, PROPAGATE_DEFAULT);
+}
+
+static void read_scale(struct call *c)
+{
+	auto_json *object = NULL, *scale = NULL;
+	auto_reader *reader = NULL;
+	struct store_object o;
+	struct err e = ERR_INIT;
+	int r = write_read(c, c->info.name, &reader, &o, &e);
+
+	if (!r)
+		r = write_tree(c, &o, &object, &e);
+	if (r) {
+		call_fail(c, &e);
+	} else {
+		scale = scale_of(c->kind, object);
+		call_ok(c, 200, "application/json");
+		json_print(scale, &c->answer.body);
+	}
+	call_to_loop(c, call_finish);
+}
+
+void call_scale(struct call *c)
+{
+	c->accept = (struct negotiated){.form = FORM_JSON, .version = "v1"};
+	c->info.subresource = SPAN_NONE; /* what is written is the object itself */
+	if (c->info.verb == API_GET) {
+		call_to_worker(c, read_scale);
+	} else if (c->info.verb == API_UPDATE || c->info.verb == API_PATCH) {
+		write_begin(c, attempt);
+	} else {
+		call_failf(c, ERR_METHOD_NOT_ALLOWED,
+			   "the server does not allow this method on the requested resource");
+		call_finish(c);
+	}
+}
