@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Kinds of users' own: CustomResourceDefinitions with every kubectl, over a restart of the hub."""
+
+import json
+
+from muster_test import Fleet, check, main
+from muster_test.story import DEADLINE
+
+GROUP = "example.com"
+
+
+def version(name, storage, **more):
+    return {
+        "name": name, "served": True, "storage": storage,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+            "spec": {
+                "type": "object", "description": "What it is to be.", "required": ["color"],
+                "properties": {
+                    "color": {"type": "string", "enum": ["red", "blue"],
+                              "description": "Its colour."},
+                    "size": {"type": "integer", "default": 3, "minimum": 1},
+                    "replicas": {"type": "integer"}}},
+            "status": {"type": "object", "properties": {
+                "replicas": {"type": "integer"}, "selector": {"type": "string"}}}}}},
+        "subresources": {"status": {}, "scale": {
+            "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.selector"}},
+        "additionalPrinterColumns": [
+            {"name": "Color", "type": "string", "jsonPath": ".spec.color"},
+            {"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+        "selectableFields": [{"jsonPath": ".spec.color"}], **more}
+
+
+def definition(plural="widgets", kind="Widget", **names):
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.{GROUP}"},
+            "spec": {"group": GROUP, "scope": "Namespaced",
+                     "names": {"plural": plural, "kind": kind, **names},
+                     "versions": [version("v1", True), version("v1beta1", False,
+                                                               deprecated=True)]}}
+
+
+def widget(name, **spec):
+    return {"apiVersion": f"{GROUP}/v1", "kind": "Widget",
+            "metadata": {"name": name, "namespace": "default"}, "spec": {"color": "red", **spec}}
+
+
+def wait_established(kubectl, name):
+    kubectl("wait", "--for=condition=Established", f"crd/{name}", f"--timeout={DEADLINE:.0f}s")
+
+
+def refused(kubectl, words, *args, stdin=None):
+    done = kubectl.run(*args, stdin=json.dumps(stdin) if stdin else None)
+    check(done.returncode == 1 and words in done.stderr,
+          f"{kubectl.version}: refused: {done.stderr.strip()[:160]}", done)
+
+
+def make_and_change(kubectl):
+    v = kubectl.version
+    kubectl("apply", "-f", "-", stdin=definition(shortNames=["wd"]))
+    wait_established(kubectl, f"widgets.{GROUP}")
+    shown = kubectl("apply", "-f", "-", stdin=definition(shortNames=["wd"]))
+    check("unchanged" in shown, f"{v}: the definition applied again is unchanged", shown)
+    shown = kubectl("explain", "widgets.spec")
+    check("What it is to be." in shown and "Its colour." in shown, f"{v}: explain", shown)
+    shown = kubectl("apply", "-f", "-", stdin=widget("a", replicas=1))
+    check("created" in shown, f"{v}: an object is created", shown)
+    shown = kubectl("get", "wd").split()
+    check(shown == ["NAME", "COLOR", "SIZE", "a", "red", "3"], f"{v}: its columns, its default",
+          shown)
+    refused(kubectl, "spec.color: Unsupported value: \"green\": supported values: \"red\", "
+            "\"blue\"", "create", "-f", "-", stdin=widget("b", color="green"))
+    refused(kubectl, "bogus", "create", "-f", "-", stdin=widget("b", bogus=1))
+    kubectl("patch", "widget", "a", "--type=merge", "-p", '{"spec":{"size":5}}')
+    kubectl("apply", "--server-side", "--force-conflicts", "-f", "-",
+            stdin=widget("a", color="blue", replicas=1))
+    got = json.loads(kubectl("get", "widget", "a", "-o", "json"))
+    check(got["spec"] == {"color": "blue", "size": 5, "replicas": 1},
+          f"{v}: patch and server-side apply", got["spec"])
+    kubectl("scale", "widget", "a", "--replicas=7")
+    got = json.loads(kubectl("get", "--raw",
+                             f"/apis/{GROUP}/v1/namespaces/default/widgets/a/scale"))
+    check(got["kind"] == "Scale" and got["spec"] == {"replicas": 7}, f"{v}: scale", got)
+    done = kubectl.run("get", f"widgets.v1beta1.{GROUP}", "a", "-o", "json")
+    got = json.loads(done.stdout)
+    check(got["apiVersion"] == f"{GROUP}/v1beta1" and got["spec"]["replicas"] == 7 and
+          "Widget is deprecated" in done.stderr, f"{v}: in another version, with its warning", done)
+    shown = kubectl("get", "wd", "--field-selector", "spec.color=blue", "-o", "name").split()
+    none = kubectl("get", "wd", "--field-selector", "spec.color=red", "-o", "name").split()
+    check(shown == [f"widget.{GROUP}/a"] and none == [], f"{v}: a selectable field", shown, none)
+
+
+def unmake(kubectl):
+    v = kubectl.version
+    kubectl("delete", "crd", f"widgets.{GROUP}", f"--timeout={DEADLINE:.0f}s")
+    shown = kubectl("api-resources", "--api-group", GROUP, "-o", "name").split()
+    check(shown == [], f"{v}: the deleted kind is not discovered", shown)
+    kubectl("apply", "-f", "-", stdin=definition(shortNames=["wd"]))
+    wait_established(kubectl, f"widgets.{GROUP}")
+    shown = kubectl("get", "widgets", "-A", "-o", "name").split()
+    check(shown == [], f"{v}: its objects went with it", shown)
+    kubectl("delete", "crd", f"widgets.{GROUP}", f"--timeout={DEADLINE:.0f}s")
+
+
+def story_every_kubectl(fleet):
+    """A definition is applied, used, kept over a restart, and deleted with its objects"""
+    fleet.start_hub()
+    for kubectl in fleet.kubectls():
+        make_and_change(kubectl)
+        fleet.hub.stop()
+        fleet.hub.start()
+        got = json.loads(kubectl("get", "widget", "a", "-o", "json"))
+        check(got["spec"] == {"color": "blue", "size": 5, "replicas": 7},
+              f"{kubectl.version}: a restart keeps all of it", got["spec"])
+        unmake(kubectl)
+
+
+def story_schema_changes(fleet):
+    """A changed schema holds for the writes after it"""
+    fleet.start_hub()
+    kubectl = fleet.kubectls()[-1]
+    kubectl("apply", "-f", "-", stdin=definition())
+    wait_established(kubectl, f"widgets.{GROUP}")
+    refused(kubectl, "Unsupported value", "create", "-f", "-", stdin=widget("g", color="green"))
+    changed = definition()
+    for v in changed["spec"]["versions"]:
+        spec = v["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["properties"]["color"]["enum"].append("green")
+    kubectl("apply", "-f", "-", stdin=changed)
+    kubectl("create", "-f", "-", stdin=widget("g", color="green"))
+    check(True, "what the new schema allows is created")
+
+
+def story_names_conflict(fleet):
+    """A definition whose names are taken waits until they are free"""
+    fleet.start_hub()
+    kubectl = fleet.kubectls()[-1]
+    kubectl("apply", "-f", "-", stdin=definition())
+    wait_established(kubectl, f"widgets.{GROUP}")
+    kubectl("apply", "-f", "-", stdin=definition("gadgets", "Widget", singular="gadget",
+                                                        listKind="GadgetList"))
+    name = f"gadgets.{GROUP}"
+    kubectl("wait", "--for=condition=NamesAccepted=False", f"crd/{name}",
+            f"--timeout={DEADLINE:.0f}s")
+    got = json.loads(kubectl("get", "crd", name, "-o", "json"))["status"]["conditions"]
+    check(any(c["reason"] == "KindConflict" and "already in use" in c["message"] for c in got),
+          "the condition says which name is taken", got)
+    kubectl("delete", "crd", f"widgets.{GROUP}")
+    wait_established(kubectl, name)
+    check(True, "when the first is gone the second is established")
+
+
+def story_what_is_refused(fleet):
+    """What the hub cannot do for a definition it refuses by its path"""
+    fleet.start_hub()
+    kubectl = fleet.kubectls()[-1]
+    cel = definition()
+    spec = cel["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["x-kubernetes-validations"] = [{"rule": "self.size > 1"}]
+    refused(kubectl, "properties[spec].x-kubernetes-validations[0].rule: Forbidden: CEL",
+            "apply", "-f", "-", stdin=cel)
+    webhook = definition()
+    webhook["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://example.com"}}}
+    refused(kubectl, "spec.conversion.strategy: Forbidden", "apply", "-f", "-", stdin=webhook)
+
+
+def story_built_in(fleet):
+    """The kinds that the hub serves itself have definitions that stay as they are"""
+    fleet.start_hub()
+    kubectl = fleet.kubectls()[-1]
+    wait_established(kubectl, "jobsets.jobset.x-k8s.io")
+    mine = json.loads(kubectl("get", "crd", "jobsets.jobset.x-k8s.io", "-o", "json"))
+    before = mine["spec"]
+    theirs = {"apiVersion": mine["apiVersion"], "kind": mine["kind"],
+              "metadata": {"name": mine["metadata"]["name"]}, "spec": json.loads(
+                  json.dumps(before))}
+    theirs["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [
+        {"rule": "true"}]
+    done = kubectl.run("apply", "--server-side", "--force-conflicts", "-f", "-",
+                       stdin=json.dumps(theirs))
+    check(done.returncode == 0 and "serves jobsets.jobset.x-k8s.io itself" in done.stderr,
+          "an apply of another definition is fine, with a warning", done)
+    after = json.loads(kubectl("get", "crd", "jobsets.jobset.x-k8s.io", "-o", "json"))["spec"]
+    check(after == before, "and changes nothing")
+    refused(kubectl, "serves the kind itself", "delete", "crd", "jobsets.jobset.x-k8s.io")
+
+
+if __name__ == "__main__":
+    main(globals(), Fleet)
