@@ -1,5 +1,6 @@
 #include "fixture.h"
 #include "base/json.h"
+#include "kube/schema.h"
 
 const struct kind kind_namespace = {.type = 1,
 				    .group = "",
@@ -34,8 +35,24 @@ const struct kind kind_job = {.type = 32,
 			      .plural = "jobs",
 			      .singular = "job",
 			      .has_status = true};
+static const struct schema any_object = {.type = SCHEMA_OBJECT, .flags = SCHEMA_KEEP_UNKNOWN};
+static const struct schema_field definition_fields[] = {
+    {.name = "metadata", .schema = &any_object, .description = ""}};
+static const struct schema definition_schema = {.type = SCHEMA_OBJECT,
+						.flags = SCHEMA_KEEP_UNKNOWN,
+						.fields = definition_fields,
+						.n_fields = 1};
+const struct kind kind_definition = {.type = 96,
+				     .group = "apiextensions.k8s.io",
+				     .version = "v1",
+				     .kind = "CustomResourceDefinition",
+				     .plural = "customresourcedefinitions",
+				     .singular = "customresourcedefinition",
+				     .scope = KIND_CLUSTER,
+				     .has_status = true,
+				     .schema = &definition_schema};
 static const struct kind *const list[] = {&kind_namespace, &kind_config_map, &kind_account,
-					  &kind_event, &kind_job};
+					  &kind_event,	   &kind_job,	     &kind_definition};
 static const struct kind_set kinds = {list, ARRAY_LEN(list)};
 
 static void open_registry(struct fixture *f)
