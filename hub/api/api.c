@@ -302,6 +302,8 @@ void api_gauges(const struct api *a, struct metrics_gauges *ret)
 				       .seats = q->limits.seats,
 				       .seats_taken = q->seats_taken,
 				       .flows = q->n_flows};
+	if (a->audit)
+		audit_counts(a->audit, &ret->audit_events, &ret->audit_lost);
 }
 
 /* Watches of a kind that is not served any more end, as if the server had stopped. */
@@ -339,6 +341,8 @@ static void on_request(void *arg, struct http_exchange *x)
 	x->user = c;
 	refresh_kinds(c->listener);
 	c->kinds = kind_set_ref(c->listener->kinds);
+	if (a->audit)
+		audit_begin(c);
 	request_info_parse(c->request, &c->info);
 	if (a->audit)
 		c->address = arena_span(c->mem, span_of(c->request->peer->address));
@@ -689,8 +693,9 @@ struct api *api_destroy(struct api *a)
 	a->workers = NULL;
 	a->ended = true;
 	a->audit = audit_close(a->audit);
-	if (a->mailbox_open)
-		mailbox_drain(&a->mailbox); /* answers that came after the stop */
+	/* Answers that came after the stop, and what they lead to. */
+	for (int i = 0; a->mailbox_open && !mailbox_is_empty(&a->mailbox) && i < 100; i++)
+		mailbox_drain(&a->mailbox);
 	if (a->timer_open)
 		uv_close((uv_handle_t *)&a->second, NULL);
 	if (a->mailbox_open)

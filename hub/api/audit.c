@@ -21,7 +21,8 @@ struct audit {
 	char *path;
 	pthread_mutex_t lock;
 	struct buf pending; /* under the lock */
-	uint64_t dropped;   /* under the lock */
+	/* Under the lock; the last: those that the log was not told of. */
+	uint64_t taken, dropped, unsaid;
 	_Atomic bool writing;
 	int fd; /* the writer's */
 	size_t size;
@@ -90,17 +91,23 @@ static void add_body(struct buf *b, const char *key, struct span body)
 	buf_add_span(b, body);
 }
 
+void audit_begin(struct call *c)
+{
+	static const struct meta_random random_source = {fill_random, NULL};
+	c->audit_id = arena_alloc(c->mem, META_UID_TEXT);
+	(void)meta_new_uid(&random_source, c->audit_id);
+}
+
 static void add_event(struct buf *b, const struct call *c, enum audit_level level,
 		      const struct rbac_request *q)
 {
-	static const struct meta_random random_source = {fill_random, NULL};
 	usec now = clock_now(), began = now - (clock_monotonic() - c->started);
 	struct buf query = BUF_INIT;
-	char text[CLOCK_TEXT_MAX], id[META_UID_TEXT];
+	char text[CLOCK_TEXT_MAX];
 	buf_addf(b,
 		 "{\"kind\":\"Event\",\"apiVersion\":\"audit.k8s.io/v1\",\"level\":\"%s\","
 		 "\"auditID\":\"%s\",\"stage\":\"ResponseComplete\",\"requestURI\":",
-		 audit_level_name(level), meta_new_uid(&random_source, id));
+		 audit_level_name(level), c->audit_id);
 	request_encode_path(c->info.path, &query);
 	request_encode_query(c->request, &query);
 	buf_add_json_str(b, buf_span(&query));
@@ -133,16 +140,19 @@ void audit_call(struct audit *a, const struct call *c)
 	struct rbac_request q;
 	enum audit_level level;
 	struct buf line = BUF_MAX(4 * AUDIT_MAX_BODY);
+	bool fits;
 	auth_request(&c->info, c->request, &q);
 	level = audit_policy_level(a->policy, &u, &q);
 	if (level == AUDIT_NONE)
 		return;
 	add_event(&line, c, level, &q);
 	pthread_mutex_lock(&a->lock);
-	if (!buf_ok(&line) || a->pending.len + line.len > AUDIT_MAX_PENDING)
-		a->dropped++;
+	fits = buf_ok(&line) && a->pending.len + line.len <= AUDIT_MAX_PENDING;
+	if (!fits)
+		a->unsaid++;
 	else
 		buf_add_span(&a->pending, buf_span(&line));
+	*(fits ? &a->taken : &a->dropped) += 1;
 	pthread_mutex_unlock(&a->lock);
 	buf_done(&line);
 }
@@ -194,8 +204,8 @@ static void flush(struct audit *a)
 	pthread_mutex_lock(&a->lock);
 	lines = a->pending;
 	a->pending = BUF_MAX(AUDIT_MAX_PENDING);
-	dropped = a->dropped;
-	a->dropped = 0;
+	dropped = a->unsaid;
+	a->unsaid = 0;
 	pthread_mutex_unlock(&a->lock);
 	if (dropped)
 		log_warn(a->log, "audit events were dropped", "n=%llu",
@@ -211,11 +221,19 @@ static void run(struct task *t)
 	a->writing = false;
 }
 
+void audit_counts(struct audit *a, uint64_t *ret_taken, uint64_t *ret_dropped)
+{
+	pthread_mutex_lock(&a->lock);
+	*ret_taken = a->taken;
+	*ret_dropped = a->dropped;
+	pthread_mutex_unlock(&a->lock);
+}
+
 void audit_tick(struct audit *a, struct workers *w)
 {
 	bool something;
 	pthread_mutex_lock(&a->lock);
-	something = a->pending.len || a->dropped;
+	something = a->pending.len || a->unsaid;
 	pthread_mutex_unlock(&a->lock);
 	if (!something || a->writing)
 		return;

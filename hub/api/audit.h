@@ -28,8 +28,12 @@ int audit_open(const char *policy_file, const char *log_file, const struct log *
 /* Writes what is pending; no worker may run any more. NULL is fine; returns NULL. */
 struct audit *audit_close(struct audit *a);
 
+/* Loop: a request has come. Gives it the id that its event will have, and the answer's Audit-Id. */
+void audit_begin(struct call *c);
 /* Loop: a call is answered; its answer is complete and not yet compressed. */
 void audit_call(struct audit *a, const struct call *c);
+/* Events that were taken, and that were dropped, since the start. Any thread. */
+void audit_counts(struct audit *a, uint64_t *ret_taken, uint64_t *ret_dropped);
 /* Loop, once a second. */
 void audit_tick(struct audit *a, struct workers *w);
 

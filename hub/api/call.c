@@ -14,6 +14,8 @@ static void run_on_worker(struct task *t)
 static void run_on_loop(struct task *t)
 {
 	struct call *c = (struct call *)((char *)t - offsetof(struct call, task));
+	if (call_api(c)->ended)
+		c->gone = true; /* nobody will send it */
 	c->on_loop(c);
 }
 
@@ -21,7 +23,10 @@ void call_to_worker(struct call *c, void (*on_worker)(struct call *c))
 {
 	c->on_worker = on_worker;
 	c->task.run = run_on_worker;
-	workers_submit(call_api(c)->workers, &c->task);
+	if (call_api(c)->ended)
+		on_worker(c); /* there are no workers any more: it is quick, for it is gone */
+	else
+		workers_submit(call_api(c)->workers, &c->task);
 }
 
 void call_to_loop(struct call *c, void (*on_loop)(struct call *c))
@@ -42,7 +47,7 @@ static void compress_body(struct call *c)
 
 static void audit_once(struct call *c)
 {
-	if (!call_api(c)->audit || c->audited)
+	if (!call_api(c)->audit || !c->audit_id || c->audited)
 		return;
 	c->audited = true;
 	audit_call(call_api(c)->audit, c);
@@ -60,6 +65,20 @@ struct metrics_series *call_series(struct call *c)
 	return c->series;
 }
 
+static void add_audit_id(struct call *c)
+{
+	if (c->audit_id)
+		buf_addf(&c->answer.headers, "Audit-Id: %s\r\n", c->audit_id);
+}
+
+bool call_stream(struct call *c)
+{
+	add_audit_id(c);
+	bool there = http_stream_begin(c->x, 200, "application/json", buf_span(&c->answer.headers));
+	buf_done(&c->answer.headers);
+	return there;
+}
+
 void call_count(struct call *c)
 {
 	audit_once(c);
@@ -72,10 +91,8 @@ void call_count(struct call *c)
 void call_finish(struct call *c)
 {
 	struct answer *a = &c->answer;
-	struct http_response r = {.code = a->code,
-				  .content_type = a->content_type,
-				  .headers = buf_span(&a->headers),
-				  .close = call_api(c)->closing};
+	struct http_response r = {
+	    .code = a->code, .content_type = a->content_type, .close = call_api(c)->closing};
 	struct buf headers;
 	audit_once(c);
 	if (a->body.len > GZIP_MIN && !a->gzipped && !c->gone && !a->body.failed &&
@@ -94,6 +111,8 @@ void call_finish(struct call *c)
 			 "code=%d method=%s path=%.*s user=%.*s", a->code,
 			 http_method_name(c->request->method), SPAN_ARGS(c->info.path),
 			 SPAN_ARGS(c->user.name));
+	add_audit_id(c);
+	r.headers = buf_span(&a->headers);
 	r.body = buf_steal(&a->body, &r.len);
 	headers = a->headers;
 	http_respond(c->x, &r); /* the call's memory goes with it */

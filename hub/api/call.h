@@ -91,6 +91,7 @@ struct call {
 	struct auth_user user;	       /* in mem */
 	const struct auth_user *asker; /* in mem: who impersonates user; NULL: nobody does */
 	struct span address;	       /* in mem, when there is an audit log */
+	char *audit_id;		       /* NULL: nothing is audited */
 	bool audited;
 	const struct kind *kind;      /* of the resource; NULL for other paths */
 	const struct kind_set *kinds; /* a reference, from the start to the end */
@@ -130,6 +131,9 @@ void call_to_worker(struct call *c, void (*on_worker)(struct call *c));
 void call_to_loop(struct call *c, void (*on_loop)(struct call *c));
 /* Sends the answer; loop only. Large bodies are gzipped first, on a worker. The call is gone. */
 void call_finish(struct call *c);
+/* Begins a stream of JSON with the headers that the answer has so far. False: the client is gone.
+ */
+bool call_stream(struct call *c);
 /* Counts the call in the metrics, gives back its seat and lets go of its kinds: what call_finish
  * does by itself, for streams; each stream does so once, the last thing when it ends. Loop only. */
 void call_count(struct call *c);

@@ -289,6 +289,13 @@ static void on_gone(struct call *c)
 		abandon(c);
 }
 
+static void begin_stream(struct call *c, const struct list *l)
+{
+	if (l->use_gzip)
+		buf_add_str(&c->answer.headers, "Content-Encoding: gzip\r\n");
+	(void)call_stream(c);
+}
+
 /* On the loop, with a slice. */
 static void stream(struct call *c)
 {
@@ -299,8 +306,7 @@ static void stream(struct call *c)
 		return;
 	}
 	if (!c->x->streaming)
-		http_stream_begin(c->x, 200, "application/json",
-				  l->use_gzip ? SPAN("Content-Encoding: gzip\r\n") : SPAN_NONE);
+		begin_stream(c, l);
 	c->on_gone = on_gone;
 	c->on_writable = send_slice;
 	l->arrived = true;

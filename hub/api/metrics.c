@@ -303,6 +303,10 @@ static void print_gauges(const struct metrics_gauges *g, struct buf *out)
 	       "Seats that are taken.", g->seats_taken);
 	number(out, "muster_api_flows", "gauge", "Users with requests under way or waiting.",
 	       g->flows);
+	number(out, "apiserver_audit_event_total", "counter",
+	       "Counter of audit events generated and sent to the audit backend.", g->audit_events);
+	number(out, "muster_audit_events_dropped_total", "counter",
+	       "Audit events that found no room in the buffer.", g->audit_lost);
 	number(out, "muster_api_connections", "gauge", "Open connections.", g->connections);
 }
 

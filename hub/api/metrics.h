@@ -62,6 +62,7 @@ struct metrics_gauges {
 	size_t executing_read, executing_write, waiting, connections;
 	uint64_t dispatched, exempt, refused;
 	size_t seats, seats_taken, flows;
+	uint64_t audit_events, audit_lost;
 };
 
 /* What metrics_print() reads: a copy that stays as it is. */

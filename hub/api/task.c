@@ -115,6 +115,11 @@ void mailbox_post(struct mailbox *m, struct task *t)
 		uv_async_send(&m->async);
 }
 
+bool mailbox_is_empty(const struct mailbox *m)
+{
+	return !atomic_load(&m->head);
+}
+
 void mailbox_drain(struct mailbox *m)
 {
 	struct task *newest = atomic_exchange_explicit(&m->head, NULL, memory_order_acquire);

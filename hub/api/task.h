@@ -34,6 +34,7 @@ struct mailbox {
 };
 int mailbox_open(struct mailbox *m, uv_loop_t *loop) MUST_CHECK;
 void mailbox_post(struct mailbox *m, struct task *t); /* any thread */
+bool mailbox_is_empty(const struct mailbox *m);
 /* Runs what is there now; loop's thread. */
 void mailbox_drain(struct mailbox *m);
 /* The handle closes in a later turn of the loop. Nothing may be posted any more. */

@@ -420,6 +420,6 @@ void call_watch(struct call *c)
 	c->answer.code = 200;
 	api_stream_add(call_api(c), c);
 	call_api(c)->metrics.watches++;
-	if (http_stream_begin(c->x, 200, "application/json", SPAN_NONE))
+	if (call_stream(c))
 		step(w);
 }

@@ -407,6 +407,10 @@ rules:
             "--as-group=dev")
     token = admin("create", "token", "default", "-n", "default").strip()
     admin("get", "nodes")
+    _, headers, _ = fleet.client.raw("GET", "/api/v1/namespaces/default/configmaps/c")
+    _, streamed, _ = fleet.client.raw(
+        "GET", "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1")
+    counted = fleet.client.metrics()
     fleet.hub.stop()
     path = os.path.join(fleet.hub.data, "audit.log")
     check(os.stat(path).st_mode & 0o777 == 0o600, "the log is the owner's alone")
@@ -435,6 +439,11 @@ rules:
           e["annotations"]["authorization.k8s.io/decision"] == "forbid", "a refusal", e)
     e = find("serviceaccounts", "create")
     check(e["objectRef"]["subresource"] == "token" and "responseObject" not in e, "a token", e)
+    ids = [e["auditID"] for e in events]
+    check(ids.count(headers["Audit-Id"]) == 1 and ids.count(streamed["Audit-Id"]) == 1,
+          "the answers' Audit-Id is the event's", dict(headers), ids)
+    check(4 <= counted["apiserver_audit_event_total"] <= len(events) and
+          counted["muster_audit_events_dropped_total"] == 0, "events are counted")
     check(not [e for e in events if e.get("objectRef", {}).get("resource") == "nodes"],
           "what no rule matches is not there")
     fleet.restart_hub()
