@@ -312,7 +312,7 @@ static void end_orphans(struct api_listener *l)
 	struct call *next;
 	for (struct call *c = l->api->streams; c; c = next) {
 		next = c->next_stream;
-		if (c->listener == l && c->kind->type >= KIND_FIRST_USER_TYPE &&
+		if (c->listener == l && c->kind && c->kind->type >= KIND_FIRST_USER_TYPE &&
 		    !kind_by_type(l->kinds, c->kind->type))
 			c->on_stop(c);
 	}

@@ -5,6 +5,7 @@ import json
 
 from muster_test import Fleet, check, main
 from muster_test.story import DEADLINE
+from test_kubectl import Lines
 
 GROUP = "example.com"
 
@@ -92,7 +93,14 @@ def make_and_change(kubectl):
 
 def unmake(kubectl):
     v = kubectl.version
-    kubectl("delete", "crd", f"widgets.{GROUP}", f"--timeout={DEADLINE:.0f}s")
+    watching = Lines(kubectl.start("get", "widgets", "-w", "--output-watch-events"))
+    try:
+        watching.wait_for("the object", lambda line: line.split()[:2] == ["ADDED", "a"])
+        kubectl("delete", "crd", f"widgets.{GROUP}", f"--timeout={DEADLINE:.0f}s")
+        watching.wait_for("its end", lambda line: line.split()[:2] == ["DELETED", "a"])
+        check(True, f"{v}: a watch sees the object come and go")
+    finally:
+        watching.close()
     shown = kubectl("api-resources", "--api-group", GROUP, "-o", "name").split()
     check(shown == [], f"{v}: the deleted kind is not discovered", shown)
     kubectl("apply", "-f", "-", stdin=definition(shortNames=["wd"]))
