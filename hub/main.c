@@ -189,10 +189,10 @@ static int open_stores(struct hub *h, struct err *reterr)
 			       &h->mirror, reterr);
 }
 
-static int proxy(void *arg, struct proxy_request *p, struct err *reterr)
+static int proxy(void *arg, struct relay *r, struct err *reterr)
 {
 	(void)reterr;
-	net_proxy(arg, p);
+	net_proxy(arg, r);
 	return 0;
 }
 

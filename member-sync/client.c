@@ -81,7 +81,8 @@ static void on_finished(void *arg, CURL *easy, CURLcode code)
 
 static unsigned bound(const struct client *c)
 {
-	return c->version == CLIENT_HTTP2   ? CLIENT_STREAMS
+	return c->own_connections	    ? c->own_connections
+	       : c->version == CLIENT_HTTP2 ? CLIENT_STREAMS
 	       : c->version == CLIENT_HTTP1 ? CLIENT_CONNECTIONS
 					    : 1;
 }
@@ -303,7 +304,29 @@ void client_resume(struct client_request *q)
 	multi_loop_poke(q->c->ml);
 }
 
+void client_lift_deadline(struct client_request *q)
+{
+	q->deadline = 0;
+}
+
+const char *client_content_type(const struct client_request *q)
+{
+	return q->content_type[0] ? q->content_type : NULL;
+}
+
 static const struct multi_loop_ops loop_ops = {.finished = on_finished};
+
+static void set_pool(struct client *c)
+{
+	CURLM *multi = multi_loop_handle(c->ml);
+	unsigned n = c->own_connections ? c->own_connections : CLIENT_CONNECTIONS;
+
+	curl_multi_setopt(multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+	curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)CLIENT_STREAMS);
+	/* Between bursts connections stay: libcurl would close all above four per handle. */
+	curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)n + 4);
+	curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)n + 4);
+}
 
 static int open_multi(struct client *c, struct err *reterr)
 {
@@ -311,13 +334,15 @@ static int open_multi(struct client *c, struct err *reterr)
 
 	if (r < 0)
 		return r;
-	CURLM *multi = multi_loop_handle(c->ml);
-	curl_multi_setopt(multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
-	curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)CLIENT_STREAMS);
-	/* Between bursts connections stay: libcurl would close all above four per handle. */
-	curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)CLIENT_CONNECTIONS + 4);
-	curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)CLIENT_CONNECTIONS + 4);
+	set_pool(c);
 	return 0;
+}
+
+void client_use_connections(struct client *c, unsigned n)
+{
+	c->own_connections = n;
+	c->version = CLIENT_HTTP1;
+	set_pool(c);
 }
 
 int client_create(uv_loop_t *loop, struct client_gate *gate, const struct kubeconfig *k,

@@ -70,9 +70,10 @@ struct client_spec {
 	usec timeout;
 	bool timeout_when_sent; /* the timeout runs from when the gate lets it through */
 	bool repeatable;	/* libcurl may send it again on a fresh connection */
+	bool any_code;		/* a refusal's body goes to on_data too, whole */
 	bool urgent;		/* before all that waits, and beyond the bound: health checks */
 	size_t max_body;	/* 0: 1 MiB; a longer answer is UNKNOWN with ERR_TOO_LARGE */
-	/* Every one may be NULL. on_headers and on_data only for 2xx. */
+	/* Every one may be NULL. on_headers and on_data only for 2xx, or with any_code. */
 	void (*on_sent)(void *arg, struct client_request *q);
 	void (*on_headers)(void *arg, struct client_request *q, int http_code);
 	enum client_take (*on_data)(void *arg, struct client_request *q, struct span bytes);
@@ -83,6 +84,11 @@ struct client_spec {
 /* `k` is borrowed and must outlive the client. */
 int client_create(uv_loop_t *loop, struct client_gate *gate, const struct kubeconfig *k,
 		  struct client **ret, struct err *reterr) MUST_CHECK;
+/* A client whose requests each have an HTTP/1.1 connection of their own, at most `n` at a time:
+ * for answers that may be paused. Over HTTP/2 libcurl 7.88 stops reading the whole connection when
+ * one of its streams is paused, and every other stream with it (lib/http2.c). Right after
+ * client_create(). */
+void client_use_connections(struct client *c, unsigned n);
 
 /* Cuts all requests without calling anyone. NULL is fine; returns NULL. Not from within any
  * callback. */
@@ -96,6 +102,11 @@ struct client_request *client_send(struct client *c, const struct client_spec *s
  * have gone out. Not from within on_sent, on_headers or on_data, nor on a request whose done() is
  * under way. */
 bool client_cancel(struct client_request *q);
+
+/* From on_headers: the answer takes as long as it takes. */
+void client_lift_deadline(struct client_request *q);
+/* From on_headers on: as in client_result. */
+const char *client_content_type(const struct client_request *q);
 
 /* Reads on after CLIENT_PAUSE. Not from within on_data. */
 void client_resume(struct client_request *q);

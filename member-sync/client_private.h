@@ -30,7 +30,7 @@ struct client_request {
 	bool connecting; /* counted in client.connecting */
 	CURL *easy;
 	struct curl_slist headers[5]; /* built by hand, so that the secret one is shared */
-	char header_text[2][256];
+	char header_text[2][528];     /* RELAY_MAX_HEADER and the name */
 	char *url;
 	char detail[CURL_ERROR_SIZE];
 	unsigned sent; /* how often libcurl was about to send it */
@@ -57,7 +57,8 @@ struct client {
 	} timers;
 	usec deadline_at; /* what the deadline timer is set to; 0: not set */
 	enum client_version version;
-	bool failing; /* the last attempt to connect failed */
+	unsigned own_connections; /* client_use_connections(); 0: as the server offers */
+	bool failing;		  /* the last attempt to connect failed */
 	bool resetting;
 	unsigned connecting; /* requests that wait for, or make, a connection */
 	unsigned sockets;    /* open ones */

@@ -169,7 +169,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
 	} else if (q->code >= 200) {
 		q->headers_seen = true;
 		client_kick(q->c);
-		if (q->code < 300 && q->spec.on_headers)
+		if ((q->code < 300 || q->spec.any_code) && q->spec.on_headers)
 			q->spec.on_headers(q->spec.arg, q, q->code);
 	}
 	return size * n;
@@ -199,7 +199,7 @@ static size_t on_write(char *bytes, size_t size, size_t n, void *arg)
 	if (q->aborted || q->early)
 		return 0;
 	q->c->last_byte = clock_monotonic();
-	if (q->code / 100 != 2 || !q->spec.on_data)
+	if ((q->code / 100 != 2 && !q->spec.any_code) || !q->spec.on_data)
 		return keep_body(q, s) ? s.len : 0;
 	switch (q->spec.on_data(q->spec.arg, q, s)) {
 	case CLIENT_TAKEN:
@@ -273,7 +273,9 @@ static void set_connection(CURL *e, struct client *c)
 {
 	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "https");
 	curl_easy_setopt(e, CURLOPT_PROXY, c->k->proxy_url ? c->k->proxy_url : "");
-	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+	curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
+			 c->own_connections ? (long)CURL_HTTP_VERSION_1_1
+					    : (long)CURL_HTTP_VERSION_2TLS);
 	curl_easy_setopt(e, CURLOPT_PIPEWAIT, 1L);
 	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
 	curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);

@@ -33,7 +33,7 @@ struct member {
 	char *name;
 	uint64_t cursors[STREAM_MAX];
 	struct kubeconfig k;
-	struct client *c;
+	struct client *c, *relay_client;
 	struct fact_queue facts;
 	struct member_streams *streams;
 	struct member_probe *probe;
@@ -49,7 +49,8 @@ struct member {
 	usec probe_at, discover_at; /* monotonic */
 	uint64_t jitter;
 	struct member_call_list waiting; /* calls that wait while the identity is in doubt */
-	struct member_call_list calls;	 /* calls under way */
+	struct member_call_list calls;	 /* orders under way */
+	struct member_call_list relays;	 /* relays under way, on connections of their own */
 	struct member_report said;
 };
 
@@ -106,7 +107,7 @@ static void on_call_ended(void *arg, struct member_call *c, const struct client_
 {
 	struct member *m = arg;
 
-	member_call_list_remove(&m->calls, c);
+	member_call_list_remove(member_call_is_relay(c) ? &m->relays : &m->calls, c);
 	judge(m, r);
 }
 
@@ -114,8 +115,8 @@ static const struct member_call_ops call_ops = {.result = on_result, .ended = on
 
 static void send_call(struct member *m, struct member_call *c)
 {
-	member_call_list_add(&m->calls, c);
-	member_call_send(c, m->c);
+	member_call_list_add(member_call_is_relay(c) ? &m->relays : &m->calls, c);
+	member_call_send(c, member_call_is_relay(c) ? m->relay_client : m->c);
 }
 
 static bool is_stale(const struct member *m, const struct order *o)
@@ -123,7 +124,7 @@ static bool is_stale(const struct member *m, const struct order *o)
 	return o && memcmp(o->incarnation, m->identity, STORE_UID_LEN) != 0;
 }
 
-static void take_call(struct member *m, struct order *take_order, struct proxy_request *take_proxy)
+static void take_call(struct member *m, struct order *take_order, struct relay *take_relay)
 {
 	struct err why = ERR_INIT;
 
@@ -133,8 +134,11 @@ static void take_call(struct member *m, struct order *take_order, struct proxy_r
 	else if (m->have_identity && is_stale(m, take_order))
 		err_set(&why, ERR_CONFLICT, "member %s has another identity than the order",
 			m->name);
+	else if (take_relay && client_load(m->relay_client) >= MEMBER_MAX_RELAYS)
+		err_set(&why, ERR_TOO_MANY, "member %s answers %d requests through the hub already",
+			m->name, MEMBER_MAX_RELAYS);
 	if (why.kind) {
-		member_call_refuse(take_order, take_proxy, &why, &call_ops, m);
+		member_call_refuse(take_order, take_relay, &why, &call_ops, m);
 		return;
 	}
 	if (take_order && take_order->build) {
@@ -145,7 +149,7 @@ static void take_call(struct member *m, struct order *take_order, struct proxy_r
 			return;
 		}
 	}
-	struct member_call *c = member_call_create(take_order, take_proxy, &call_ops, m);
+	struct member_call *c = member_call_create(take_order, take_relay, &call_ops, m);
 	if (m->standing == STANDING_WELL) {
 		send_call(m, c);
 	} else {
@@ -159,9 +163,23 @@ void member_submit(struct member *m, struct order *take_call_order)
 	take_call(m, take_call_order, NULL);
 }
 
-void member_forward(struct member *m, struct proxy_request *take_request)
+void member_forward(struct member *m, struct relay *take_relay)
 {
-	take_call(m, NULL, take_request);
+	take_call(m, NULL, take_relay);
+}
+
+void member_attend(struct member *m, struct relay *r)
+{
+	struct err gone = ERR_INIT;
+	struct member_call *c = relay_local(r);
+
+	if (relay_attended(r)) {
+		member_call_attend(c);
+		return;
+	}
+	err_set(&gone, ERR_UNAVAILABLE, "the client went away");
+	member_call_list_remove(member_call_is_waiting(c) ? &m->waiting : &m->relays, c);
+	member_call_end(c, &gone);
 }
 
 static void send_waiting(struct member *m)
@@ -213,6 +231,7 @@ static void give_up(struct member *m, enum member_condition condition, const cha
 	}
 	member_call_list_end(&m->waiting, ERR_UNAVAILABLE, message);
 	member_call_list_end(&m->calls, ERR_UNAVAILABLE, message);
+	member_call_list_end(&m->relays, ERR_UNAVAILABLE, message);
 }
 
 static void go_down(struct member *m, enum member_condition condition, const char *message)
@@ -276,8 +295,10 @@ static void on_probe_done(void *arg, const struct member_probe_result *r)
 	if (r->condition != MEMBER_READY) {
 		/* What hangs on the old connections hangs for good: cut it, so that a healed
 		 * member is met on new ones. */
-		if (r->transport)
+		if (r->transport) {
 			client_reset(m->c);
+			client_reset(m->relay_client);
+		}
 		go_down(m, r->condition, r->err.text);
 	} else if (m->have_identity && memcmp(m->identity, r->incarnation, STORE_UID_LEN) != 0) {
 		snprintf(words, sizeof(words),
@@ -438,10 +459,12 @@ static void start(struct member *m, struct span kubeconfig)
 		give_up(m, MEMBER_BAD_KUBECONFIG, words);
 		return;
 	}
-	if (client_create(m->host->loop, m->host->gate, &m->k, &m->c, &why) < 0) {
+	if (client_create(m->host->loop, m->host->gate, &m->k, &m->c, &why) < 0 ||
+	    client_create(m->host->loop, m->host->gate, &m->k, &m->relay_client, &why) < 0) {
 		give_up(m, MEMBER_BAD_KUBECONFIG, why.text);
 		return;
 	}
+	client_use_connections(m->relay_client, MEMBER_MAX_RELAYS);
 	m->streams =
 	    member_streams_create(&m->host->options, &m->jitter, m->c, &m->facts, &streams_ops, m);
 	m->standing = STANDING_DOUBT;
@@ -483,8 +506,10 @@ struct member *member_destroy(struct member *m)
 	m->tick.dead = true;
 	member_call_list_end(&m->waiting, ERR_UNAVAILABLE, "the member is being left");
 	member_call_list_end(&m->calls, ERR_UNAVAILABLE, "the member is being left");
+	member_call_list_end(&m->relays, ERR_UNAVAILABLE, "the member is being left");
 	member_probe_cancel(m->probe);
 	member_streams_destroy(m->streams);
+	client_destroy(m->relay_client);
 	client_destroy(m->c);
 	fact_queue_done(&m->facts);
 	kubeconfig_done(&m->k);

@@ -33,9 +33,15 @@ struct member *member_create(struct member_host *host, struct order *take_join);
  * callback of the member's client. */
 struct member *member_destroy(struct member *m);
 
-/* An ORDER_CALL; a proxied request. Each is answered exactly once. */
+/* Relays of one member that may be under way; more are refused with ERR_TOO_MANY. They go over
+ * connections of their own, so that an answer nobody reads keeps nothing else waiting. */
+#define MEMBER_MAX_RELAYS 64
+
+/* An ORDER_CALL; a relay. Each is answered exactly once. */
 void member_submit(struct member *m, struct order *take_call);
-void member_forward(struct member *m, struct proxy_request *take_request);
+void member_forward(struct member *m, struct relay *take_relay);
+/* The relay's asker left or made room; the relay is under way with this member. */
+void member_attend(struct member *m, struct relay *r);
 void member_taken(struct member *m, size_t bytes);
 
 uint32_t member_number(const struct member *m);

@@ -7,7 +7,8 @@
 struct member_call {
 	struct member_call *prev, *next;
 	struct order *order;
-	struct proxy_request *proxy;
+	struct relay *relay;
+	bool paused;
 	const struct member_call_ops *ops;
 	void *arg;
 	struct client_request *request;
@@ -76,21 +77,38 @@ usec member_call_deadline(const struct member_call *c)
 	return c->deadline;
 }
 
+bool member_call_is_relay(const struct member_call *c)
+{
+	return c->relay != NULL;
+}
+
+bool member_call_is_waiting(const struct member_call *c)
+{
+	return c->request == NULL;
+}
+
+void *member_call_owner(const struct member_call *c)
+{
+	return c->arg;
+}
+
 const struct order *member_call_order(const struct member_call *c)
 {
 	return c->order;
 }
 
-struct member_call *member_call_create(struct order *take_order, struct proxy_request *take_proxy,
+struct member_call *member_call_create(struct order *take_order, struct relay *take_relay,
 				       const struct member_call_ops *ops, void *arg)
 {
 	struct member_call *c = xcalloc(1, sizeof(*c));
-	usec timeout = !take_order		 ? MEMBER_PROXY_TIMEOUT
+	usec timeout = !take_order		 ? MEMBER_RELAY_TIMEOUT
 		       : take_order->timeout > 0 ? take_order->timeout
 						 : MEMBER_CALL_TIMEOUT;
 
 	c->order = take_order;
-	c->proxy = take_proxy;
+	c->relay = take_relay;
+	if (c->relay)
+		relay_set_local(c->relay, c);
 	c->ops = ops;
 	c->arg = arg;
 	c->deadline = clock_monotonic() + timeout;
@@ -164,33 +182,58 @@ static struct fact *result_fact(const struct order *o, const struct client_resul
 	return f;
 }
 
-/* ---- answers to proxied requests ---- */
+/* ---- answers to relays ---- */
 
-static void answer_proxy(struct proxy_request *p, const struct client_result *r)
+/* A whole answer ends well, whatever its code: the words are the member's. */
+static void end_relay(struct relay *relay, const struct client_result *r)
 {
+	struct err why = r->err;
+
+	relay_set_local(relay, NULL);
 	if (r->outcome == CLIENT_ANSWERED) {
-		p->http_code = r->http_code;
-		p->content_type = xstrdup(r->content_type);
-		p->response = xstrndup(r->body.ptr ? r->body.ptr : "", r->body.len);
-		p->response_len = r->body.len;
-	} else {
-		p->err = r->err;
-		if (r->outcome == CLIENT_NOT_SENT && p->err.kind == ERR_INTERNAL)
-			p->err.kind = ERR_UNAVAILABLE;
+		relay_end(relay, NULL);
+		return;
 	}
-	p->done(p);
+	if (r->outcome == CLIENT_NOT_SENT && why.kind == ERR_INTERNAL)
+		why.kind = ERR_UNAVAILABLE;
+	relay_end(relay, &why);
+}
+
+static void on_head(void *arg, struct client_request *q, int http_code)
+{
+	struct member_call *c = arg;
+
+	client_lift_deadline(q);
+	relay_head(c->relay, http_code, client_content_type(q));
+}
+
+static enum client_take on_bytes(void *arg, struct client_request *q, struct span bytes)
+{
+	struct member_call *c = arg;
+
+	(void)q;
+	c->paused = !relay_push(c->relay, bytes);
+	return c->paused ? CLIENT_PAUSE : CLIENT_TAKEN;
+}
+
+void member_call_attend(struct member_call *c)
+{
+	if (!c->request || !c->paused)
+		return;
+	c->paused = false;
+	client_resume(c->request);
 }
 
 /* The call's answer; frees it. */
 static void answer(struct member_call *c, const struct client_result *r)
 {
-	struct proxy_request *proxy = steal_ptr(&c->proxy);
+	struct relay *relay = steal_ptr(&c->relay);
 
 	if (c->order)
 		c->ops->result(c->arg, result_fact(c->order, r));
 	call_free(c);
-	if (proxy)
-		answer_proxy(proxy, r);
+	if (relay)
+		end_relay(relay, r);
 }
 
 static void on_done(void *arg, struct client_request *q, const struct client_result *r)
@@ -219,12 +262,15 @@ void member_call_send(struct member_call *c, struct client *client)
 		spec.accept = c->order->accept;
 		spec.max_body = MEMBER_CALL_MAX_ANSWER;
 	} else {
-		spec.method = c->proxy->method;
-		spec.path = c->proxy->path;
-		spec.accept = c->proxy->accept;
-		spec.content_type = c->proxy->body ? "application/json" : NULL;
-		spec.body = span_make(c->proxy->body, c->proxy->body_len);
-		spec.max_body = PROXY_MAX_RESPONSE;
+		const struct relay_question *q = relay_question(c->relay);
+		spec.method = q->method;
+		spec.path = q->path;
+		spec.accept = q->accept;
+		spec.content_type = q->content_type;
+		spec.body = span_make(q->body, q->body_len);
+		spec.any_code = true;
+		spec.on_headers = on_head;
+		spec.on_data = on_bytes;
 	}
 	c->request = client_send(client, &spec);
 }
@@ -239,8 +285,8 @@ void member_call_end(struct member_call *c, const struct err *why)
 	answer(c, &r);
 }
 
-void member_call_refuse(struct order *take_order, struct proxy_request *take_proxy,
-			const struct err *why, const struct member_call_ops *ops, void *arg)
+void member_call_refuse(struct order *take_order, struct relay *take_relay, const struct err *why,
+			const struct member_call_ops *ops, void *arg)
 {
-	member_call_end(member_call_create(take_order, take_proxy, ops, arg), why);
+	member_call_end(member_call_create(take_order, take_relay, ops, arg), why);
 }

@@ -20,6 +20,7 @@ struct taken_note {
 };
 
 struct taken_notes VEC(struct taken_note);
+struct relay_list VEC(struct relay *);
 
 struct net_thread {
 	struct net base; /* first: what the core holds */
@@ -31,7 +32,8 @@ struct net_thread {
 	struct map members;   /* number (4 bytes) -> struct member */
 	pthread_mutex_t lock; /* over what follows: */
 	struct order *orders, *orders_tail;
-	struct proxy_request *proxies, *proxies_tail;
+	struct relay_list asked;    /* new ones */
+	struct relay_list attended; /* a reference each */
 	struct taken_notes taken;
 	bool stopping;
 };
@@ -57,13 +59,13 @@ static void push_result(void *arg, struct fact *take_fact)
 
 static const struct member_call_ops refusal_ops = {.result = push_result};
 
-static void refuse(struct net_thread *n, struct order *take_order, struct proxy_request *take_proxy,
+static void refuse(struct net_thread *n, struct order *take_order, struct relay *take_relay,
 		   enum err_kind kind, const char *words)
 {
 	struct err why = ERR_INIT;
 
 	err_set(&why, kind, "%s", words);
-	member_call_refuse(take_order, take_proxy, &why, &refusal_ops, n);
+	member_call_refuse(take_order, take_relay, &why, &refusal_ops, n);
 }
 
 /* ---- orders ---- */
@@ -111,16 +113,27 @@ static void carry_out(struct net_thread *n, struct order *take_order)
 	order_destroy(take_order);
 }
 
-static void forward(struct net_thread *n, struct proxy_request *take_proxy)
+static void forward(struct net_thread *n, struct relay *take_relay)
 {
+	const char *cluster = relay_question(take_relay)->cluster;
+
 	map_foreach (&n->members, e) {
 		struct member *m = e->value;
-		if (strcmp(member_name(m), take_proxy->cluster) == 0) {
-			member_forward(m, take_proxy);
+		if (cluster && strcmp(member_name(m), cluster) == 0) {
+			member_forward(m, take_relay);
 			return;
 		}
 	}
-	refuse(n, NULL, take_proxy, ERR_NOT_FOUND, "no such member");
+	refuse(n, NULL, take_relay, ERR_NOT_FOUND, "no such member");
+}
+
+static void attend(struct relay *r)
+{
+	struct member_call *c = relay_local(r);
+
+	if (c)
+		member_attend(member_call_owner(c), r);
+	relay_unref(r);
 }
 
 /* ---- the thread ---- */
@@ -141,11 +154,11 @@ static void on_wake(uv_async_t *wake)
 
 	pthread_mutex_lock(&n->lock);
 	struct order *orders = n->orders;
-	struct proxy_request *proxies = n->proxies;
+	struct relay_list asked = n->asked, attended = n->attended;
 	struct taken_notes taken = n->taken;
 	bool stopping = n->stopping;
 	n->orders = n->orders_tail = NULL;
-	n->proxies = n->proxies_tail = NULL;
+	n->asked = n->attended = (struct relay_list){0};
 	n->taken = (struct taken_notes){0};
 	pthread_mutex_unlock(&n->lock);
 
@@ -164,15 +177,16 @@ static void on_wake(uv_async_t *wake)
 		else
 			carry_out(n, o);
 	}
-	while (proxies) {
-		struct proxy_request *p = proxies;
-		proxies = p->next;
-		p->next = NULL;
+	vec_foreach (&asked, r) {
 		if (stopping)
-			refuse(n, NULL, p, ERR_UNAVAILABLE, "the hub is stopping");
+			refuse(n, NULL, *r, ERR_UNAVAILABLE, "the hub is stopping");
 		else
-			forward(n, p);
+			forward(n, *r);
 	}
+	vec_foreach (&attended, r)
+		attend(*r);
+	vec_done(&asked);
+	vec_done(&attended);
 	if (stopping && !uv_is_closing((uv_handle_t *)&n->wake))
 		stop(n);
 }
@@ -212,17 +226,24 @@ static void taken(struct net *net, uint32_t member, size_t bytes)
 	uv_async_send(&n->wake);
 }
 
-void net_proxy(struct net *net, struct proxy_request *take_request)
+/* On the asker's thread, under the relay's lock. */
+static void on_attend(void *answerer, struct relay *r)
+{
+	struct net_thread *n = answerer;
+
+	pthread_mutex_lock(&n->lock);
+	vec_push(&n->attended, relay_ref(r));
+	pthread_mutex_unlock(&n->lock);
+	uv_async_send(&n->wake);
+}
+
+void net_proxy(struct net *net, struct relay *r)
 {
 	struct net_thread *n = (struct net_thread *)net;
 
-	take_request->next = NULL;
+	relay_accept(r, on_attend, n);
 	pthread_mutex_lock(&n->lock);
-	if (n->proxies_tail)
-		n->proxies_tail->next = take_request;
-	else
-		n->proxies = take_request;
-	n->proxies_tail = take_request;
+	vec_push(&n->asked, relay_ref(r));
 	pthread_mutex_unlock(&n->lock);
 	uv_async_send(&n->wake);
 }
@@ -277,6 +298,8 @@ static void net_free(struct net_thread *n)
 {
 	pthread_mutex_destroy(&n->lock);
 	vec_done(&n->taken);
+	vec_done(&n->asked);
+	vec_done(&n->attended);
 	map_done(&n->members);
 	free(n->hub_uid);
 	free(n);
@@ -329,12 +352,10 @@ struct net *net_stop(struct net *net)
 		n->orders = o->next;
 		order_destroy(o);
 	}
-	while (n->proxies) {
-		struct proxy_request *p = n->proxies;
-		n->proxies = p->next;
-		p->next = NULL;
-		refuse(n, NULL, p, ERR_UNAVAILABLE, "the hub is stopping");
-	}
+	vec_foreach (&n->asked, r)
+		refuse(n, NULL, *r, ERR_UNAVAILABLE, "the hub is stopping");
+	vec_foreach (&n->attended, r)
+		relay_unref(*r);
 	net_free(n);
 	return NULL;
 }

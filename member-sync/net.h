@@ -77,15 +77,15 @@ struct net_options {
 int net_create(const struct net_options *options, struct net **ret, struct err *reterr) MUST_CHECK;
 
 /* Stops the thread: cuts every request, joins, frees; under 2 s. No fact is pushed after it
- * returned; proxy requests under way have had their done(). NULL is fine; returns NULL. */
+ * returned; relays under way have had their end. NULL is fine; returns NULL. */
 struct net *net_stop(struct net *n);
 
-/* Takes a proxy request (wire/backend.h): request->cluster is a member's name as in its
- * ORDER_JOIN. One buffered exchange of at most 30 s; streaming answers end by that deadline and
- * count as failed. done() is called on the net thread with either err set (ERR_NOT_FOUND: no
- * such member; ERR_UNAVAILABLE: not sent; ERR_TIMEOUT or ERR_INTERNAL: outcome unknown;
- * ERR_TOO_LARGE) or http_code, content_type and response. Authorization is the caller's: the
- * request runs with the hub's credentials on that member. Any thread. */
-void net_proxy(struct net *n, struct proxy_request *take_request);
+/* Takes a relay (wire/relay.h; one more reference): question->cluster is a member's name as in its
+ * ORDER_JOIN. The head must come within 30 s; what follows may last. The answer ends with an
+ * error (ERR_NOT_FOUND: no such member; ERR_UNAVAILABLE: not sent; ERR_TOO_MANY: the member's
+ * bound; ERR_TIMEOUT or ERR_INTERNAL: outcome unknown, or cut) or whole, whatever its code. The
+ * caller's rights are checked before: the request runs with the hub's credentials on that member.
+ * Any thread. */
+void net_proxy(struct net *n, struct relay *r);
 
 #endif

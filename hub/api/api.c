@@ -433,7 +433,8 @@ static void on_second(uv_timer_t *t)
 		refresh_kinds(l);
 	for (struct call *c = a->streams; c; c = next) {
 		next = c->next_stream;
-		watch_tick(c, now);
+		if (c->on_tick)
+			c->on_tick(c, now);
 	}
 }
 

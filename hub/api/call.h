@@ -107,7 +107,8 @@ struct call {
 	/* of streams: on the loop */
 	void (*on_writable)(struct call *c);
 	void (*on_gone)(struct call *c);
-	void (*on_stop)(struct call *c); /* the front stops: end well */
+	void (*on_stop)(struct call *c);	   /* the front stops: end well */
+	void (*on_tick)(struct call *c, usec now); /* about once a second; may be NULL */
 	struct call *prev_stream, *next_stream;
 	void *state; /* the verb's */
 };
@@ -116,7 +117,7 @@ struct call {
 void api_gauges(const struct api *a, struct metrics_gauges *ret);
 /* The call is over: gives its seat to who waits. Fine when it has none. */
 void api_release(struct call *c);
-/* Watches are known to the front, for its ticks and its stop. */
+/* Streams are known to the front, for its ticks and its stop. */
 void api_stream_add(struct api *a, struct call *c);
 void api_stream_remove(struct api *a, struct call *c);
 
@@ -170,7 +171,6 @@ const uint8_t *call_token_key(const struct call *c);
 void call_get(struct call *c);
 void call_list(struct call *c);
 void call_watch(struct call *c);
-void watch_tick(struct call *c, usec now); /* of a watch, once a second */
 void call_create(struct call *c);
 void call_update(struct call *c);
 void call_patch(struct call *c);

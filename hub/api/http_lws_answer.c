@@ -14,6 +14,7 @@ static const struct {
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
+    {204, "No Content"},
     {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},

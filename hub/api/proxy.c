@@ -1,80 +1,42 @@
 /*
- * Requests that go through the hub to a member: clusters/NAME/proxy/PATH, and the log of a pod,
- * whose member its label names. The caller's rights were checked before.
+ * Requests that go through the hub to a member: clusters/NAME/proxy/PATH with any verb, and the
+ * log of a pod. The caller's rights were checked before, at the hub: for `clusters/proxy` with the
+ * verb of the method (POST create, PUT update, ...), for `pods/log` with get. What answers sees
+ * the hub's own credential.
  */
-#include "api/call.h"
-#include "api/read_options.h"
+#include "api/member_name.h"
+#include "api/passage.h"
 #include "base/json.h"
 
-struct relay {
-	struct task task;
-	struct call *call;
-	struct proxy_request *request;
-};
-
-static void on_answer(struct task *t)
+static void refuse(struct call *c, enum err_kind kind, const char *words)
 {
-	struct relay *relay = (struct relay *)t;
-	struct proxy_request *p = relay->request;
-	struct call *c = relay->call;
-	if (p->err.kind != ERR_NONE) {
-		call_fail(c, &p->err);
-	} else {
-		const char *type = p->content_type ? p->content_type : "application/octet-stream";
-		call_ok(c, p->http_code, arena_strndup(c->mem, type, strlen(type)));
-		buf_add(&c->answer.body, p->response ? p->response : "", p->response_len);
-	}
-	proxy_request_destroy(p);
-	call_finish(c);
-}
-
-static void done(struct proxy_request *self)
-{
-	struct relay *relay = self->origin;
-	mailbox_post(&call_api(relay->call)->mailbox, &relay->task);
-}
-
-static void relay_request(struct call *c, struct span cluster, struct buf *path)
-{
-	struct backend *b = c->listener->backend;
-	struct relay *relay = arena_new(c->mem, struct relay);
-	struct proxy_request *p = xcalloc(1, sizeof(*p));
-	struct err e = ERR_INIT;
-	request_encode_query(c->request, path);
-	p->cluster = xstrndup(cluster.ptr, cluster.len);
-	p->method = xstrdup(http_method_name(c->request->method));
-	p->path = buf_steal(path, NULL);
-	if (c->request->accept.len)
-		p->accept = xstrndup(c->request->accept.ptr, c->request->accept.len);
-	p->origin = relay;
-	p->done = done;
-	*relay = (struct relay){.task.run = on_answer, .call = c, .request = p};
-	if (p->path && b->ops->proxy && b->ops->proxy(b, p, &e) == 0)
-		return;
-	if (e.kind == ERR_NONE)
-		(void)err_set(&e, ERR_NOT_FOUND,
-			      "the server could not find the requested resource");
-	proxy_request_destroy(p);
-	call_fail(c, &e);
+	call_failf(c, kind, "%s", words);
 	call_finish(c);
 }
 
 static void to_cluster(struct call *c)
 {
 	struct buf path = BUF_INIT;
+
 	request_encode_path(c->info.rest.len ? c->info.rest : SPAN("/"), &path);
-	relay_request(c, c->info.name, &path);
+	passage_begin(c, c->info.name, &path);
 }
 
-/* The pod's label names its member; at the member it has the name without the member's. */
-static int find_member(struct call *c, struct span *ret, struct err *reterr)
+/* The member of a pod, and the pod's name there: the label of a pod of the hub's own jobs names
+ * it, others are named <member>.<name>. */
+static int find_pod(struct call *c, struct span *ret_member, struct span *ret_name,
+		    struct err *reterr)
 {
 	struct store_key key = {c->kind->type, c->info.ns, c->info.name};
 	auto_reader *reader = NULL;
 	struct store_object o;
 	struct span labels, value;
 	char name[STORE_MAX_NAME + 1];
-	int r = store_read_begin(call_store(c), &reader, reterr);
+	int r;
+
+	if (member_name_split(c, c->info.name, ret_member, ret_name))
+		return 0;
+	r = store_read_begin(call_store(c), &reader, reterr);
 	if (r)
 		return r;
 	snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(c->info.name));
@@ -84,7 +46,8 @@ static int find_member(struct call *c, struct span *ret, struct err *reterr)
 	    json_text_member(labels, "muster.dev/cluster", &value) < 0 ||
 	    !json_text_plain(value).len)
 		return err_set(reterr, ERR_NOT_FOUND, "pod \"%s\" names no member cluster", name);
-	*ret = arena_span(c->mem, json_text_plain(value));
+	*ret_member = arena_span(c->mem, json_text_plain(value));
+	*ret_name = c->info.name;
 	return 0;
 }
 
@@ -92,36 +55,33 @@ static void to_log(struct call *c)
 {
 	struct buf path = BUF_INIT;
 	struct err e = ERR_INIT;
-	struct span member, name = c->info.name;
-	if (find_member(c, &member, &e) < 0) {
+	struct span member = SPAN_NONE, name = c->info.name;
+
+	if (!c->listener->backend->runs_pods && find_pod(c, &member, &name, &e) < 0) {
 		call_fail(c, &e);
 		call_finish(c);
 		return;
 	}
-	/* Mirrored pods of others are named <member>.<name> (DESIGN section 2). */
-	if (name.len > member.len + 1 && span_starts(name, member) && name.ptr[member.len] == '.')
-		name = span_make(name.ptr + member.len + 1, name.len - member.len - 1);
 	buf_add_str(&path, "/api/v1/namespaces/");
 	request_encode_path(c->info.ns, &path);
 	buf_add_str(&path, "/pods/");
 	request_encode_path(name, &path);
 	buf_add_str(&path, "/log");
-	relay_request(c, member, &path);
+	passage_begin(c, member, &path);
 }
 
 void call_proxy(struct call *c)
 {
+	enum http_method m = c->request->method;
 	bool log = span_is(c->info.subresource, "log");
-	if (c->info.verb != API_GET) {
-		call_failf(c, ERR_METHOD_NOT_ALLOWED, "only GET goes through to a member");
-		call_finish(c);
-	} else if (log && c->info.ns.len && c->info.name.len) {
+
+	if (m == HTTP_HEAD || m == HTTP_OPTIONS || (log && m != HTTP_GET))
+		refuse(c, ERR_METHOD_NOT_ALLOWED,
+		       "the server does not allow this method on the requested resource");
+	else if (log && c->info.ns.len && c->info.name.len)
 		to_log(c);
-	} else if (!log && c->kind->scope == KIND_CLUSTER &&
-		   span_is(c->info.resource, "clusters")) {
+	else if (!log && c->kind->scope == KIND_CLUSTER && span_is(c->info.resource, "clusters"))
 		to_cluster(c);
-	} else {
-		call_failf(c, ERR_NOT_FOUND, "the server could not find the requested resource");
-		call_finish(c);
-	}
+	else
+		refuse(c, ERR_NOT_FOUND, "the server could not find the requested resource");
 }

@@ -343,7 +343,7 @@ static void end_well(struct call *c)
 	close_watch(w, true);
 }
 
-void watch_tick(struct call *c, usec now)
+static void on_tick(struct call *c, usec now)
 {
 	struct watch *w = watch_of(c);
 	struct buf out = BUF_INIT;
@@ -417,6 +417,7 @@ void call_watch(struct call *c)
 	c->on_writable = on_writable;
 	c->on_gone = on_gone;
 	c->on_stop = end_well;
+	c->on_tick = on_tick;
 	c->answer.code = 200;
 	api_stream_add(call_api(c), c);
 	call_api(c)->metrics.watches++;

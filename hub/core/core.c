@@ -36,13 +36,13 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int proxy(void *arg, struct proxy_request *p, struct err *reterr)
+static int proxy(void *arg, struct relay *r, struct err *reterr)
 {
 	struct core_thread *t = arg;
 
 	if (!t->proxy)
 		return err_set(reterr, ERR_UNAVAILABLE, "the hub has no connection to members");
-	return t->proxy(t->proxy_arg, p, reterr);
+	return t->proxy(t->proxy_arg, r, reterr);
 }
 
 static int born(struct core *c, struct err *reterr)
@@ -145,7 +145,7 @@ const char *core_hub_uid(const struct core *c)
 }
 
 void core_set_net(struct core *c, struct net *net,
-		  int (*proxy_fn)(void *arg, struct proxy_request *p, struct err *reterr),
+		  int (*proxy_fn)(void *arg, struct relay *r, struct err *reterr),
 		  void *arg)
 {
 	c->net = net;

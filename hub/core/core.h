@@ -42,7 +42,7 @@ struct fact_sink *core_fact_sink(struct core *c);
 const char *core_hub_uid(const struct core *c);
 /* The net thread, before core_start(). Its orders go there. */
 void core_set_net(struct core *c, struct net *net,
-		  int (*proxy)(void *arg, struct proxy_request *p, struct err *reterr), void *arg);
+		  int (*proxy)(void *arg, struct relay *r, struct err *reterr), void *arg);
 
 /* One turn of the loop, for tests without the thread: one batch, or what stands in for it while
  * the store has no room. True when there is more to do at once. *reterr is set when a commit

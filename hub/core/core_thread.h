@@ -16,7 +16,7 @@ struct core_thread {
 	atomic_bool stop, failed;
 	_Atomic usec keep_finished;
 	pthread_t main_thread;
-	int (*proxy)(void *arg, struct proxy_request *p, struct err *reterr);
+	int (*proxy)(void *arg, struct relay *r, struct err *reterr);
 	void *proxy_arg;
 	const char *version;
 	usec (*clock)(void *arg);

@@ -25,10 +25,10 @@ static int op_submit(struct backend *b, struct command *c, struct err *reterr)
 	return inbox_submit(inbox_of(b), c, reterr);
 }
 
-static int op_proxy(struct backend *b, struct proxy_request *p, struct err *reterr)
+static int op_proxy(struct backend *b, struct relay *r, struct err *reterr)
 {
 	struct inbox *in = inbox_of(b);
-	return in->options.proxy(in->options.proxy_arg, p, reterr);
+	return in->options.proxy(in->options.proxy_arg, r, reterr);
 }
 
 static void op_listen(struct backend *b, struct backend_listener *l)
@@ -55,6 +55,7 @@ struct inbox *inbox_create(const struct inbox_options *o)
 				       .source = o->source,
 				       .truth = o->truth,
 				       .mirror = o->mirror,
+				       .runs_pods = o->runs_pods,
 				       .version = o->version};
 	in->tail = &in->head;
 	pthread_mutex_init(&in->lock, NULL);

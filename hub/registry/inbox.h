@@ -24,8 +24,9 @@ struct inbox_options {
 	struct wakeup *wakeup; /* borrowed; rung when a command comes */
 	size_t max_commands;   /* 0: INBOX_MAX_COMMANDS */
 	size_t max_bytes;      /* 0: INBOX_MAX_BYTES */
-	/* What backend->ops->proxy calls; NULL: there are no members, the op is NULL. */
-	int (*proxy)(void *arg, struct proxy_request *p, struct err *reterr);
+	bool runs_pods;	       /* as in the backend */
+	/* What backend->ops->proxy calls; NULL: nobody answers relays, the op is NULL. */
+	int (*proxy)(void *arg, struct relay *r, struct err *reterr);
 	void *proxy_arg;
 };
 

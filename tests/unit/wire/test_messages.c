@@ -18,7 +18,6 @@ static void destroying_nothing_is_fine(void **state)
 	assert_null(command_destroy(NULL));
 	assert_null(fact_destroy(NULL));
 	assert_null(order_destroy(NULL));
-	assert_null(proxy_request_destroy(NULL));
 }
 
 static void a_command_copies_its_key_and_frees_the_rest(void **state)
@@ -69,20 +68,6 @@ static void an_order_frees_what_it_carries(void **state)
 	order_destroy(o);
 }
 
-static void a_proxy_request_frees_question_and_answer(void **state)
-{
-	struct proxy_request *p = xcalloc(1, sizeof(*p));
-	(void)state;
-	p->cluster = xstrdup("c1");
-	p->method = xstrdup("GET");
-	p->path = xstrdup("/");
-	p->accept = xstrdup("*");
-	p->body = xstrdup("");
-	p->content_type = xstrdup("text/plain");
-	p->response = xstrdup("ok");
-	proxy_request_destroy(p);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,7 +75,6 @@ int main(void)
 	    cmocka_unit_test(a_command_copies_its_key_and_frees_the_rest),
 	    cmocka_unit_test(a_fact_owns_its_arena),
 	    cmocka_unit_test(an_order_frees_what_it_carries),
-	    cmocka_unit_test(a_proxy_request_frees_question_and_answer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
