@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "kinds/types.h"
+#include "kube/node_view.h"
 
 #include <assert.h>
 
@@ -66,6 +67,14 @@ static bool is_about_jobs(struct span event)
 	return false;
 }
 
+static void keep_view(struct fact *f, struct span node)
+{
+	auto_buf view = BUF_INIT;
+
+	node_view_print(node, &view);
+	f->json = arena_span(&f->mem, buf_span(&view));
+}
+
 int stream_kind_decode(enum member_stream s, struct span object, uint64_t revision, bool deleted,
 		       const char *hub_uid, struct fact **ret, struct err *reterr)
 {
@@ -94,6 +103,8 @@ int stream_kind_decode(enum member_stream s, struct span object, uint64_t revisi
 	}
 	if (keep)
 		f->json = arena_span(&f->mem, object);
+	else if (k->op == FACT_NODE && !deleted)
+		keep_view(f, object);
 	f->bytes = sizeof(*f) + arena_size(&f->mem);
 	*ret = f;
 	return 0;

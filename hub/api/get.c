@@ -1,5 +1,6 @@
 /* GET of one object; on the loop: it is one short read. */
 #include "api/call.h"
+#include "api/member_get.h"
 #include "api/read_options.h"
 #include "api/render.h"
 #include <errno.h>
@@ -40,6 +41,8 @@ void call_get(struct call *c)
 	struct err e = ERR_INIT;
 	struct render render;
 	struct read_options o = {0};
+	if (member_get(c))
+		return;
 	int r = read_options_render(c, &render, &e);
 	if (!r)
 		r = read_options_parse(c, false, &o, &e);

@@ -22,6 +22,7 @@ static void finish_stream(struct call *c)
 
 static void abort_stream(struct call *c)
 {
+	api_release(c);
 	http_abort(c->x);
 }
 
@@ -30,9 +31,10 @@ static void leave(struct passage *p, void (*last)(struct call *c))
 {
 	relay_leave(p->relay);
 	buf_done(&p->bytes);
-	api_stream_remove(call_api(p->call), p->call);
-	if (p->begun)
+	if (p->begun) {
+		api_stream_remove(call_api(p->call), p->call);
 		call_count(p->call);
+	}
 	p->last = last;
 	if (!p->posted)
 		last(p->call);
@@ -130,6 +132,7 @@ static bool begin(struct passage *p)
 	if (p->answered && code / 100 == 2) {
 		if (collect(p)) {
 			struct buf *body = &p->call->answer.body;
+			buf_done(&p->bytes);
 			p->bytes = *body;
 			*body = BUF_INIT;
 			answer_whole(p);
@@ -147,6 +150,7 @@ static bool begin(struct passage *p)
 	if (code == 204 || code == 304 || code < 200) /* no body may follow: its end is near */
 		return false;
 	p->begun = true;
+	api_stream_add(call_api(p->call), p->call);
 	(void)http_stream_begin(
 	    p->call->x, code, p->answer.content_type[0] ? p->answer.content_type : NULL, SPAN_NONE);
 	return true;
@@ -208,14 +212,14 @@ static void on_gone(struct call *c)
 		leave(p, abort_stream);
 }
 
-/* What is under way and has an end ends by itself, while there is grace; a stream that waits for
- * more is as whole now as it will be. */
+/* A stream that waits for more is as whole now as it will be. What is not one yet is answered by
+ * itself, while there is grace. */
 static void on_stop(struct call *c)
 {
 	struct passage *p = c->state;
 
-	if (!p->last && p->begun && !p->bytes.len)
-		leave(p, finish_stream);
+	if (!p->last)
+		leave(p, p->bytes.len ? abort_stream : finish_stream);
 }
 
 static char *copy_header(struct span s)
@@ -253,7 +257,8 @@ static void start(struct call *c, struct span cluster, struct buf *take_path, bo
 	c->on_writable = on_writable;
 	c->on_gone = on_gone;
 	c->on_stop = on_stop;
-	api_stream_add(call_api(c), c);
+	if (c->seat.state != FAIR_LONG)
+		api_release(c); /* a member that hangs holds nobody's seat */
 	if (!b->ops->proxy)
 		(void)err_set(&e, ERR_NOT_FOUND,
 			      "the server could not find the requested resource");

@@ -102,7 +102,30 @@ static void node_remove(struct core *c, struct member *m, struct span name)
 	cluster_view_node_remove(c->fleet, m->view, known->node);
 	ledger_crowded(c->ledger, m->view, known->node);
 	free(known);
+	node_object_delete(c, m, name);
 	registry_delete_aux(c->batch, true, STORE_AUX_DIGEST, row_key(m, 'n', name, &key));
+}
+
+/* FNV-1a: tells whether what is shown changed; a chance that it did not tell is 2^-64. */
+static uint64_t hash_view(struct span s)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (size_t i = 0; i < s.len; i++)
+		h = (h ^ (unsigned char)s.ptr[i]) * 1099511628211u;
+	return h ? h : 1;
+}
+
+/* A node says much that nobody sees here, at least every five minutes: only what is shown makes a
+ * row. */
+static void node_show(struct core *c, struct member *m, const struct fact *f)
+{
+	struct member_node *known = map_get(&m->nodes, f->node.name);
+	uint64_t hash = hash_view(f->json);
+
+	if (known && f->json.len && known->shown != hash &&
+	    node_object_put(c, m, f->node.name, f->json) == 0)
+		known->shown = hash;
 }
 
 void capacity_node(struct core *c, struct member *m, const struct fact *f)
@@ -118,6 +141,7 @@ void capacity_node(struct core *c, struct member *m, const struct fact *f)
 	node_info_pack(&f->node, &row);
 	registry_put_aux(c->batch, true, STORE_AUX_DIGEST, row_key(m, 'n', f->node.name, &key),
 			 buf_span(&row));
+	node_show(c, m, f);
 }
 
 /* ---- pods ---- */

@@ -145,8 +145,7 @@ const char *core_hub_uid(const struct core *c)
 }
 
 void core_set_net(struct core *c, struct net *net,
-		  int (*proxy_fn)(void *arg, struct relay *r, struct err *reterr),
-		  void *arg)
+		  int (*proxy_fn)(void *arg, struct relay *r, struct err *reterr), void *arg)
 {
 	c->net = net;
 	core_thread_of(c)->proxy = proxy_fn;

@@ -32,7 +32,9 @@ static bool dropped(struct span key)
 	       span_is(key, "finalizers") || span_is(key, "selfLink");
 }
 
-static int make_draft(const struct member *m, struct span json, struct object_draft *ret)
+/* name: instead of the member's own; absent: that. */
+static int make_draft(const struct member *m, const char *kind, struct span name, struct span json,
+		      struct object_draft *ret)
 {
 	struct buf b = BUF_MAX(STORE_MAX_OBJECT);
 	struct span meta, labels = SPAN_NONE, uid, part, key, value;
@@ -45,14 +47,18 @@ static int make_draft(const struct member *m, struct span json, struct object_dr
 	    object_uid_parse(json_text_plain(uid), ret->uid) < 0)
 		return -EINVAL;
 	(void)json_text_member(meta, "labels", &labels);
-	buf_add_str(&b, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":");
+	buf_addf(&b, "{\"apiVersion\":\"v1\",\"kind\":\"%s\",\"metadata\":", kind);
 	x->metadata.at = (uint32_t)b.len;
 	buf_add_str(&b, "{\"resourceVersion\":\"");
 	x->revision.at = (uint32_t)b.len;
 	buf_add_char(&b, '"');
 	add_labels(&b, labels, m->name);
+	if (name.len) {
+		buf_add_str(&b, ",\"name\":");
+		buf_add_json_str(&b, name);
+	}
 	while (json_text_next(meta, &pos, &key, &value))
-		if (!dropped(key))
+		if (!dropped(key) && !(name.len && span_is(key, "name")))
 			add_member(&b, key, value);
 	buf_add_char(&b, '}');
 	x->metadata.len = (uint32_t)b.len - x->metadata.at;
@@ -75,7 +81,7 @@ int pod_object_put(struct core *c, const struct member *m, const struct pod_info
 		   struct span json)
 {
 	struct object_draft draft;
-	int r = make_draft(m, json, &draft);
+	int r = make_draft(m, "Pod", SPAN_NONE, json, &draft);
 
 	if (r < 0)
 		return r;
@@ -87,4 +93,33 @@ void pod_object_delete(struct core *c, const struct member *m, struct span key)
 	(void)m;
 	struct span name = key, ns = span_split(&name, '/');
 	core_delete(c, kind_by_type(c->kinds, TYPE_POD), ns, name);
+}
+
+/* ---- nodes ---- */
+
+static struct span node_name(const struct member *m, struct span name, struct buf *out)
+{
+	buf_addf(out, "%s.%.*s", m->name, SPAN_ARGS(name));
+	return out->len <= STORE_MAX_NAME ? buf_span(out) : SPAN_NONE;
+}
+
+int node_object_put(struct core *c, const struct member *m, struct span name, struct span view)
+{
+	auto_buf text = BUF_INIT;
+	struct span full = node_name(m, name, &text);
+	struct object_draft draft;
+	int r = full.len ? make_draft(m, "Node", full, view, &draft) : -EMSGSIZE;
+
+	if (r < 0)
+		return r;
+	return core_put(c, kind_by_type(c->kinds, TYPE_NODE), SPAN_NONE, full, &draft);
+}
+
+void node_object_delete(struct core *c, const struct member *m, struct span name)
+{
+	auto_buf text = BUF_INIT;
+	struct span full = node_name(m, name, &text);
+
+	if (full.len)
+		core_delete(c, kind_by_type(c->kinds, TYPE_NODE), SPAN_NONE, full);
 }

@@ -89,7 +89,8 @@ struct member {
 struct member_node {
 	uint32_t node; /* number in the view */
 	uint64_t revision;
-	bool seen; /* during a relist */
+	bool seen;	/* during a relist */
+	uint64_t shown; /* hash of the view that its object at the hub has; 0: not known */
 };
 
 struct member_pod {

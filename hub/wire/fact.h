@@ -94,7 +94,8 @@ struct fact {
 		struct copy_info copy;
 		struct order_outcome result;
 	};
-	struct span json; /* FACT_EVENT, and FACT_POD of the hub's own jobs: the object's bytes */
+	struct span json; /* FACT_EVENT, and FACT_POD of the hub's own jobs: the object's bytes;
+			   * FACT_NODE: what kube/node_view.h prints of it */
 	size_t bytes;	  /* counted against the member's 1 MiB */
 };
 

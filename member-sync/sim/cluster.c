@@ -1,5 +1,6 @@
 #include "member-sync/sim/cluster.h"
 #include "kinds/kinds.h"
+#include "member-sync/sim/cluster_logs.h"
 #include "member-sync/sim/cluster_priv.h"
 #include "member-sync/sim/pod_class.h"
 #include <errno.h>
@@ -216,10 +217,14 @@ static int open_all(struct cluster *c, struct err *reterr)
 		rc = load_caches(c, reterr);
 	if (rc)
 		return rc;
+	c->logs = cluster_logs_create(c);
 	c->inbox = inbox_create(&(struct inbox_options){.kinds = c->kinds,
 							.source = registry_kind_source(c->reg),
 							.truth = c->store,
 							.version = c->options.version,
+							.runs_pods = true,
+							.proxy = cluster_logs_proxy,
+							.proxy_arg = c->logs,
 							.wakeup = c->options.wakeup});
 	return 0;
 }
@@ -249,6 +254,7 @@ struct cluster *cluster_close(struct cluster *c)
 	if (!c)
 		return NULL;
 	inbox_destroy(c->inbox);
+	cluster_logs_destroy(c->logs);
 	if (c->scheduler)
 		drop_caches(c);
 	vec_done(&c->timers);
@@ -353,6 +359,7 @@ int cluster_step(struct cluster *c, usec now, usec *ret_due, struct err *reterr)
 	c->now = registry_now(c->batch);
 	c->stats.steps++;
 	inbox_drain(c->inbox, c->batch);
+	usec logs_due = cluster_logs_step(c->logs);
 	bool all = run_timers(c);
 	all = cluster_kubelet_schedule(c) && all;
 	all = cluster_jobs_sync(c) && all;
@@ -371,6 +378,8 @@ int cluster_step(struct cluster *c, usec now, usec *ret_due, struct err *reterr)
 		due = c->timers.items[0].at;
 	if (c->pending && c->scheduled_at != scheduler_generation(c->scheduler))
 		busy = true;
+	if (logs_due < due)
+		due = logs_due;
 	*ret_due = busy ? 0 : due;
 	return 0;
 }

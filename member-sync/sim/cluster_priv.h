@@ -123,6 +123,7 @@ struct cluster {
 	struct store *store;
 	struct registry *reg;
 	struct inbox *inbox;
+	struct cluster_logs *logs;
 	struct runs *runs;
 	struct scheduler *scheduler;
 	struct map pods, jobs, classes;	     /* by uid; classes by spec text */

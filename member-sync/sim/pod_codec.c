@@ -80,6 +80,7 @@ static void read_container(struct sim_pod *p, struct span status)
 		p->restarts = (int32_t)n;
 	p->started = read_time(member(state, "running"), "startedAt");
 	if (terminated.len) {
+		p->started = read_time(terminated, "startedAt");
 		p->ended = read_time(terminated, "finishedAt");
 		if (json_text_int64(member(terminated, "exitCode"), &n) == 0)
 			p->exit_code = (int32_t)n;

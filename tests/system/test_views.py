@@ -7,7 +7,7 @@ import threading
 
 from muster_test import Failure, Fleet, check, main
 from muster_test import objects as make
-from muster_test.client import Kubeconfig
+from muster_test.client import Kubeconfig, until
 from muster_test.kubectl import Kubectl
 from muster_test.programs import write_kubeconfig
 from muster_test.story import DEADLINE
@@ -122,6 +122,135 @@ def story_rights(fleet):
     node = through(fleet, "gpu-a", admin)("get", "node", "node", "-o", "json")
     check("a" not in json.loads(node)["metadata"].get("labels", {}),
           "the member was not asked", node)
+
+
+def story_nodes(fleet):
+    """kubectl get, describe and watch of members' nodes, and get of any pod, at the hub"""
+    fleet.start_hub()
+    sims = [fleet.start_sim(name, [make.node("node", count=2, labels={"pool": name})])
+            for name in ("gpu-a", "gpu-b")]
+    fleet.join(*sims)
+    fleet.client.create(make.pytorch_job("train", workers=0, duration="600s", cpu="1", gpus=1))
+    pods = fleet.watch("pods", "default")
+    pods.await_object("train-master-0", "Running", lambda o: o["status"]["phase"] == "Running")
+    where = fleet.client.get("pods", "train-master-0")["metadata"]["labels"]["muster.dev/cluster"]
+    found = fleet.kubectls()
+    inside = through(fleet, "gpu-a", found[-1])
+    inside("create", "-f", "-", stdin=pod("stranger"))
+    all_nodes = ["gpu-a.node-0", "gpu-a.node-1", "gpu-b.node-0", "gpu-b.node-1"]
+    for k in found:
+        v = k.version
+        rows = [line.split() for line in k("get", "nodes").splitlines()]
+        check(rows[0] == ["NAME", "STATUS", "ROLES", "AGE", "VERSION"] and
+              [r[0] for r in rows[1:]] == all_nodes and all(r[1] == "Ready" for r in rows[1:]),
+              f"{v}: get nodes", rows)
+        shown = k("get", "nodes", "-l", "muster.dev/cluster=gpu-b", "-o", "name").split()
+        check(shown == ["node/gpu-b.node-0", "node/gpu-b.node-1"], f"{v}: get nodes -l", shown)
+        rows = [line.split()[:2] for line in k("get", "node", "gpu-a.node-1").splitlines()]
+        check(rows == [["NAME", "STATUS"], ["gpu-a.node-1", "Ready"]], f"{v}: get node NAME", rows)
+        o = json.loads(k("get", "node", "gpu-a.node-0", "-o", "json"))
+        check(o["metadata"]["labels"]["pool"] == "gpu-a" and
+              o["metadata"]["labels"]["muster.dev/cluster"] == "gpu-a" and
+              o["status"]["allocatable"]["nvidia.com/gpu"] == "8",
+              f"{v}: get node -o json is the member's whole object", o)
+        shown = k("describe", "node", "gpu-a.node-0")
+        check("Name:               gpu-a.node-0" in shown and "nvidia.com/gpu" in shown,
+              f"{v}: describe node", shown)
+        shown = k("get", "pods", "-A", "-l", f"muster.dev/cluster={where}", "-o", "name").split()
+        check(shown == ["pod/train-master-0"], f"{v}: get pods -A -l muster.dev/cluster", shown)
+        shown = k("get", "pod", "gpu-a.stranger", "-o", "name").strip()
+        check(shown == "pod/gpu-a.stranger", f"{v}: get of a pod that is no hub job's", shown)
+        bad = k.run("get", "node", "gpu-a.nobody")
+        check(bad.returncode == 1 and "(NotFound)" in bad.stderr,
+              f"{v}: no such node: {bad.stderr.strip()}", bad)
+        bad = k.run("delete", "node", "gpu-a.node-0")
+        check(bad.returncode == 1 and "MethodNotAllowed" in bad.stderr,
+              f"{v}: nodes are read only here: {bad.stderr.strip()}", bad)
+    watching = Lines(found[-1].start("get", "nodes", "-w"))
+    try:
+        watching.wait_for("the nodes", lambda lines: len(lines) >= 5)
+        inside("label", "node", "node-1", "quiet=change")  # not shown: no row
+        inside("cordon", "node-1")
+        watching.wait_for("the cordon", lambda lines: "SchedulingDisabled" in lines[-1])
+        check(len(watching.lines) == 6 and watching.lines[5].startswith("gpu-a.node-1"),
+              "get -w shows what changed, once", watching.lines)
+    finally:
+        watching.close()
+    inside("delete", "node", "node-1")
+    until("the node is gone at the hub", lambda: found[-1]("get", "nodes", "-o", "name").split() ==
+          ["node/" + n for n in all_nodes if n != "gpu-a.node-1"])
+    check(True, "a node deleted at its member is gone at the hub")
+    fleet.hub.stop()
+    fleet.restart_hub()
+    until("the nodes are there after a restart", lambda: len(fleet.client.items("nodes")) == 3)
+    fleet.muster("unjoin", "gpu-b")
+    until("its nodes go with a member", lambda: [
+        o["metadata"]["name"] for o in fleet.client.items("nodes")] == ["gpu-a.node-0"])
+    check(True, "a member that leaves takes its nodes along")
+
+
+def story_logs(fleet):
+    """kubectl logs: follow, tail, since, limits and refusals, at the hub and at the member"""
+    fleet.start_hub()
+    sim = fleet.start_sim("gpu-a", [make.node("node", gpus=0)])
+    fleet.join(sim)
+    fleet.client.create(make.pytorch_job("long", workers=0, duration="600s", cpu="1", gpus=0))
+    admin = fleet.kubectls()
+    inside = through(fleet, "gpu-a", admin[-1])
+    inside("create", "-f", "-", stdin={
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "short", "annotations": {"muster.dev/sim-duration": "3s"}},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "x:1"}]}})
+    inside("wait", "pod/short", "--for=condition=Ready")
+    name = "gpu-a.short"  # a pod that is no hub job's
+    pods = fleet.watch("pods", "default")
+    following = Lines(inside.start("logs", "-f", "short"))
+    following.wait_for("the first line", lambda lines: lines)
+    check(not following.ended, "follow brings lines while the pod runs", following.lines)
+    check(following.wait_for_end() == 0, "and ends well with it")
+    check("simulated run" in following.lines[0] and
+          following.lines[-1] == "muster-sim: the simulated run is over, exit code 0" and
+          following.lines[1:-1] == [line for i, line in enumerate(following.lines[1:-1], 1)
+                                    if line.startswith(f"step {i} loss ")],
+          "from the first line to the last, each once", following.lines)
+    pods.await_object("long-master-0", "Running", lambda o: o["status"]["phase"] == "Running")
+    for k in admin:
+        v = k.version
+        shown = k("logs", name).splitlines()
+        check(shown == following.lines, f"{v}: the same lines afterwards", shown)
+        shown = k("logs", name, "-c", "main", "--tail=2").splitlines()
+        check(shown == following.lines[-2:], f"{v}: --tail", shown)
+        shown = k("logs", name, "--limit-bytes=10")
+        check(shown == following.lines[0][:10], f"{v}: --limit-bytes", shown)
+        shown = k("logs", name, "--timestamps").splitlines()
+        check(all(line.split(" ", 1)[0].endswith("Z") for line in shown) and
+              [line.split(" ", 1)[1] for line in shown] == following.lines,
+              f"{v}: --timestamps", shown)
+        shown = k("logs", "long-master-0", "--since=2s").splitlines()
+        check(1 <= len(shown) <= 6, f"{v}: --since", shown)
+        bad = k.run("logs", name, "-c", "nobody")
+        check(bad.returncode == 1 and "container nobody is not valid for pod" in
+              bad.stderr, f"{v}: no such container: {bad.stderr.strip()}", bad)
+        bad = k.run("logs", name, "--previous")
+        check(bad.returncode == 1 and "previous terminated container" in bad.stderr,
+              f"{v}: --previous of a first run: {bad.stderr.strip()}", bad)
+        member = Kubectl(v, k.path, sim.kubeconfig, fleet.path("home"))
+        check(member("logs", "short").splitlines() == following.lines,
+              f"{v}: the same at the member itself")
+    ends = [Lines(admin[0].start("logs", "-f", "long-master-0", "--tail=1")) for _ in range(3)]
+    for e in ends:
+        e.wait_for("new lines", lambda lines: len(lines) >= 3)
+        e.close()
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waits"},
+           "spec": {"nodeSelector": {"no": "where"}, "containers": [{"name": "main",
+                                                                     "image": "x:1"}]}}
+    k = through(fleet, "gpu-a", admin[-1])
+    k("create", "-f", "-", stdin=pod)
+    bad = k.run("logs", "waits")
+    check(bad.returncode == 1 and 'container "main" in pod "waits" is waiting to start' in
+          bad.stderr, f"a pod that did not start: {bad.stderr.strip()}", bad)
+    bad = admin[-1].run("logs", "gpu-a.waits")
+    check(bad.returncode == 1, f"by its name at the hub, too: {bad.stderr.strip()}", bad)
 
 
 if __name__ == "__main__":
