@@ -313,7 +313,7 @@ void rbac_rules_read(const struct cJSON *rules, struct arena *mem, struct rbac_r
 	*ret_n = n;
 }
 
-static void set_words(struct cJSON *rule, const char *key, struct rbac_words w)
+void rbac_words_add(struct cJSON *rule, const char *key, struct rbac_words w)
 {
 	struct cJSON *list;
 	if (!w.n)
@@ -329,11 +329,11 @@ struct cJSON *rbac_rules_tree(const struct rbac_rule *rules, size_t n)
 	struct cJSON *list = json_array();
 	for (size_t i = 0; i < n; i++) {
 		struct cJSON *rule = json_object();
-		set_words(rule, "apiGroups", rules[i].api_groups);
-		set_words(rule, "nonResourceURLs", rules[i].non_resource_urls);
-		set_words(rule, "resourceNames", rules[i].resource_names);
-		set_words(rule, "resources", rules[i].resources);
-		set_words(rule, "verbs", rules[i].verbs);
+		rbac_words_add(rule, "apiGroups", rules[i].api_groups);
+		rbac_words_add(rule, "nonResourceURLs", rules[i].non_resource_urls);
+		rbac_words_add(rule, "resourceNames", rules[i].resource_names);
+		rbac_words_add(rule, "resources", rules[i].resources);
+		rbac_words_add(rule, "verbs", rules[i].verbs);
 		json_append(list, rule);
 	}
 	return list;

@@ -49,6 +49,8 @@ bool rbac_rule_equal(const struct rbac_rule *a, const struct rbac_rule *b);
 #define RBAC_MAX_RULES 10000
 void rbac_rules_read(const struct cJSON *rules, struct arena *mem, struct rbac_rule **ret,
 		     size_t *ret_n);
+/* Adds the member `key` with the words; nothing when there are none. */
+void rbac_words_add(struct cJSON *rule, const char *key, struct rbac_words w);
 /* As an array of PolicyRules; owned. */
 struct cJSON *rbac_rules_tree(const struct rbac_rule *rules, size_t n);
 

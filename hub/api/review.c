@@ -113,28 +113,17 @@ static int review_access(struct call *c, struct cJSON *reply, struct field_error
 
 /* ---- rules ---- */
 
-static void set_words(struct cJSON *rule, const char *key, struct rbac_words w)
-{
-	struct cJSON *list;
-	if (!w.n)
-		return;
-	list = json_array();
-	for (size_t i = 0; i < w.n; i++)
-		json_append(list, json_new_span(w.items[i]));
-	json_set(rule, key, list);
-}
-
 static void add_rule(struct cJSON *resources, struct cJSON *paths, const struct rbac_rule *r)
 {
 	struct cJSON *rule = json_object();
-	set_words(rule, "verbs", r->verbs);
+	rbac_words_add(rule, "verbs", r->verbs);
 	if (r->resources.n) {
-		set_words(rule, "apiGroups", r->api_groups);
-		set_words(rule, "resources", r->resources);
-		set_words(rule, "resourceNames", r->resource_names);
+		rbac_words_add(rule, "apiGroups", r->api_groups);
+		rbac_words_add(rule, "resources", r->resources);
+		rbac_words_add(rule, "resourceNames", r->resource_names);
 		json_append(resources, rule);
 	} else {
-		set_words(rule, "nonResourceURLs", r->non_resource_urls);
+		rbac_words_add(rule, "nonResourceURLs", r->non_resource_urls);
 		json_append(paths, rule);
 	}
 }

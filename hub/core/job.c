@@ -6,6 +6,7 @@
 #include "core/admission/settle.h"
 #include "core/dispatch/prepare.h"
 #include "core/priority.h"
+#include "quota-tree/quota_message.h"
 
 #include <stdarg.h>
 
@@ -381,4 +382,22 @@ void job_event_add(struct core *c, struct job *j, const char *type, const char *
 		return; /* a burst within one batch; the reasons repeat */
 	vec_push(&j->events, (struct job_event){type, reason, xstrdup(line)});
 	core_job_dirty(c, j);
+}
+
+void job_add_totals(const struct job *j, struct buf *out)
+{
+	struct elastic_quantity sums[JOB_MAX_RESOURCES];
+	char text[QUOTA_QUANTITY_MAX];
+	size_t n;
+
+	job_total(j, sums, &n);
+	buf_add_char(out, '{');
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_add_char(out, ',');
+		buf_add_json_str(out, sums[i].resource);
+		quota_message_quantity(sums[i].resource, sums[i].value, text, sizeof(text));
+		buf_addf(out, ":\"%s\"", text);
+	}
+	buf_add_char(out, '}');
 }

@@ -31,6 +31,8 @@ int job_ask(struct core *c, struct job *j, const struct propagation_policy *poli
  * JOB_MAX_RESOURCES. Saturates. Spans borrow from the digest. */
 #define JOB_MAX_RESOURCES 64
 void job_total(const struct job *j, struct elastic_quantity out[JOB_MAX_RESOURCES], size_t *ret_n);
+/* The same as a Kubernetes ResourceList, in JSON. */
+void job_add_totals(const struct job *j, struct buf *out);
 
 /* Pods of all sets. */
 int64_t job_pods(const struct job *j);

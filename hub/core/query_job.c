@@ -80,24 +80,6 @@ static struct span queue_of(const struct core *c, const struct job *j)
 	return j->digest.queue_name.len ? j->digest.queue_name : SPAN("");
 }
 
-static void add_totals(const struct job *j, struct buf *b)
-{
-	struct elastic_quantity sums[JOB_MAX_RESOURCES];
-	char text[QUOTA_QUANTITY_MAX];
-	size_t n;
-
-	job_total(j, sums, &n);
-	buf_add_char(b, '{');
-	for (size_t i = 0; i < n; i++) {
-		if (i)
-			buf_add_char(b, ',');
-		buf_add_json_str(b, sums[i].resource);
-		quota_message_quantity(sums[i].resource, sums[i].value, text, sizeof(text));
-		buf_addf(b, ":\"%s\"", text);
-	}
-	buf_add_char(b, '}');
-}
-
 void query_job_line(struct core *c, struct job *j, struct buf *b)
 {
 	const struct member *m = member_of(c, j);
@@ -122,7 +104,7 @@ void query_job_line(struct core *c, struct job *j, struct buf *b)
 	buf_addf(b, ",\"created\":\"%s\",\"waitSeconds\":%" PRId64 ",\"resources\":",
 		 clock_format(j->created, when),
 		 ((j->decided_at ? j->decided_at : c->now) - j->first_attempt) / USEC_PER_SEC);
-	add_totals(j, b);
+	job_add_totals(j, b);
 	buf_add_char(b, '}');
 }
 

@@ -38,24 +38,6 @@ size_t queue_unit_message(const struct core *c, const struct job *j, char *out, 
 	return quota_message_standing(c->quota.tree, &standing, out, max);
 }
 
-static void add_resource_list(struct buf *b, const struct job *j)
-{
-	struct elastic_quantity sums[JOB_MAX_RESOURCES];
-	char text[QUOTA_QUANTITY_MAX];
-	size_t n;
-
-	job_total(j, sums, &n);
-	buf_add_char(b, '{');
-	for (size_t i = 0; i < n; i++) {
-		if (i)
-			buf_add_char(b, ',');
-		buf_add_json_str(b, sums[i].resource);
-		quota_message_quantity(sums[i].resource, sums[i].value, text, sizeof(text));
-		buf_addf(b, ":\"%s\"", text);
-	}
-	buf_add_char(b, '}');
-}
-
 static void add_pod_sets(struct buf *b, const struct job *j, const char *count_key)
 {
 	buf_add_char(b, '[');
@@ -90,9 +72,9 @@ static void add_spec(const struct core *c, const struct job *j, struct buf *b)
 		buf_add_json_str(b, span_of(queue->name));
 	}
 	buf_add_str(b, ",\"resource\":");
-	add_resource_list(b, j);
+	job_add_totals(j, b);
 	buf_add_str(b, ",\"request\":");
-	add_resource_list(b, j);
+	job_add_totals(j, b);
 	buf_add_str(b, ",\"podSet\":");
 	add_pod_sets(b, j, "count");
 	buf_add_char(b, '}');

@@ -10,25 +10,18 @@
 
 #define STATUS_INTERVAL (100 * USEC_PER_MS)
 
-int quota_enqueue(struct core *c, struct job *j, bool admitted, struct err *reterr)
+int quota_unit_spec(const struct elastic_tree *tree, struct job *j, uint32_t node,
+		    struct quota_amount amounts[ELASTIC_REQUEST_AMOUNTS],
+		    struct elastic_unit_spec *ret, struct err *reterr)
 {
-	struct quota_amount amounts[ELASTIC_REQUEST_AMOUNTS];
 	struct elastic_quantity sums[JOB_MAX_RESOURCES];
-	uint32_t node;
 	size_t n;
 
-	if (!c->quota.tree)
-		return err_set(reterr, ERR_NOT_FOUND, "%s", QUOTA_NOT_IN_TREE);
-	/* The digest holds one name: the alibabacloud label, else the koordinator one. */
-	int r = elastic_tree_resolve(c->quota.tree, j->digest.quota_name, SPAN_NONE, span_of(j->ns),
-				     &node, reterr);
-	if (r < 0)
-		return r;
 	job_total(j, sums, &n);
-	r = elastic_tree_request(c->quota.tree, sums, n, amounts, &n, reterr);
+	int r = elastic_tree_request(tree, sums, n, amounts, &n, reterr);
 	if (r < 0)
 		return r;
-	struct elastic_unit_spec spec = {
+	*ret = (struct elastic_unit_spec){
 	    .node = node,
 	    .shape = ask_id(j->ask),
 	    .priority = j->priority,
@@ -39,6 +32,25 @@ int quota_enqueue(struct core *c, struct job *j, bool admitted, struct err *rete
 	    .n_amounts = n,
 	    .owner = j,
 	};
+	return 0;
+}
+
+int quota_enqueue(struct core *c, struct job *j, bool admitted, struct err *reterr)
+{
+	struct quota_amount amounts[ELASTIC_REQUEST_AMOUNTS];
+	struct elastic_unit_spec spec;
+	uint32_t node;
+
+	if (!c->quota.tree)
+		return err_set(reterr, ERR_NOT_FOUND, "%s", QUOTA_NOT_IN_TREE);
+	/* The digest holds one name: the alibabacloud label, else the koordinator one. */
+	int r = elastic_tree_resolve(c->quota.tree, j->digest.quota_name, SPAN_NONE, span_of(j->ns),
+				     &node, reterr);
+	if (r < 0)
+		return r;
+	r = quota_unit_spec(c->quota.tree, j, node, amounts, &spec, reterr);
+	if (r < 0)
+		return r;
 	if (!admitted)
 		j->unit = elastic_queue_add(c->quota.queues, &spec);
 	else if (elastic_queue_restore(c->quota.queues, &spec, &j->unit) < 0)

@@ -24,6 +24,12 @@ int quota_admit_command(struct core *c, struct command *cmd);
 /* A dry run of the tree's deletion: warnings. */
 void quota_preview_delete(struct core *c, struct command *cmd);
 
+/* What a job asks of a node of a tree. ret borrows amounts and the job's name.
+ * ERR_INVALID: the sums overflow. */
+int quota_unit_spec(const struct elastic_tree *tree, struct job *j, uint32_t node,
+		    struct quota_amount amounts[ELASTIC_REQUEST_AMOUNTS],
+		    struct elastic_unit_spec *ret, struct err *reterr) MUST_CHECK;
+
 /* Files a job with its queue. 0, or ERR_NOT_FOUND with the documented sentence. */
 int quota_enqueue(struct core *c, struct job *j, bool admitted, struct err *reterr) MUST_CHECK;
 void quota_dequeue(struct core *c, struct job *j);

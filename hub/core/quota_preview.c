@@ -1,6 +1,7 @@
 #include "core/quota_preview.h"
 
 #include "core/job.h"
+#include "core/quota.h"
 
 /* Offers of one trial; more than this many starts are counted no further. */
 #define MAX_OFFERS 10000
@@ -54,24 +55,11 @@ static bool is_waiting(const struct job *j)
 static struct elastic_unit *file(struct preview *p, struct job *j, uint32_t node)
 {
 	struct quota_amount amounts[ELASTIC_REQUEST_AMOUNTS];
-	struct elastic_quantity sums[JOB_MAX_RESOURCES];
 	struct elastic_unit *unit = NULL;
-	size_t n;
+	struct elastic_unit_spec spec;
 
-	job_total(j, sums, &n);
-	if (elastic_tree_request(p->tree, sums, n, amounts, &n, NULL) < 0)
+	if (quota_unit_spec(p->tree, j, node, amounts, &spec, NULL) < 0)
 		return NULL;
-	struct elastic_unit_spec spec = {
-	    .node = node,
-	    .shape = ask_id(j->ask),
-	    .priority = j->priority,
-	    .nonpreemptible = !j->digest.preemptible,
-	    .first_attempt = j->first_attempt,
-	    .name = span_of(j->elastic_name),
-	    .amounts = amounts,
-	    .n_amounts = n,
-	    .owner = j,
-	};
 	if (!j->holds)
 		return elastic_queue_add(p->queues, &spec);
 	return elastic_queue_restore(p->queues, &spec, &unit) == 0 ? unit : NULL;

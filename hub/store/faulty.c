@@ -3,6 +3,7 @@
  * fail does not reach the wrapped store, so it changed nothing, as the contract says.
  */
 #include "store/backend.h"
+#include "store/wrapped.h"
 
 #include <pthread.h>
 
@@ -13,8 +14,7 @@ struct fault {
 };
 
 struct faulty_store {
-	struct store base;
-	struct store *inner;
+	struct wrapped_store wrapped;
 	pthread_mutex_t lock;
 	struct fault faults[STORE_CALL_MAX];
 };
@@ -127,7 +127,7 @@ static int faulty_read_begin(struct store *s, struct store_reader **ret, struct 
 	struct store_reader *inner;
 	int e = count_call(self(s), STORE_CALL_READ_BEGIN, reterr);
 	if (e == 0)
-		e = store_read_begin(self(s)->inner, &inner, reterr);
+		e = store_read_begin(self(s)->wrapped.inner, &inner, reterr);
 	if (e < 0)
 		return e;
 	struct faulty_reader *r = xcalloc(1, sizeof(*r));
@@ -142,59 +142,34 @@ static int faulty_apply(struct store *s, struct store_change *changes, size_t n,
 			struct err *reterr)
 {
 	int e = count_call(self(s), STORE_CALL_APPLY, reterr);
-	return e < 0 ? e : store_apply(self(s)->inner, changes, n, now, reterr);
+	return e < 0 ? e : store_apply(self(s)->wrapped.inner, changes, n, now, reterr);
 }
 
 static void faulty_close(struct store *s)
 {
-	store_close(self(s)->inner);
+	store_close(self(s)->wrapped.inner);
 	pthread_mutex_destroy(&self(s)->lock);
 	free(s);
-}
-
-static uint64_t faulty_revision(const struct store *s)
-{
-	return store_revision(self(s)->inner);
-}
-
-static uint64_t faulty_floor(const struct store *s)
-{
-	return store_floor(self(s)->inner);
-}
-
-static const uint8_t *faulty_incarnation(const struct store *s)
-{
-	return store_incarnation(self(s)->inner);
-}
-
-static bool faulty_has_room(struct store *s)
-{
-	return store_has_room(self(s)->inner);
-}
-
-static void faulty_stats(struct store *s, struct store_stats *ret)
-{
-	store_stats(self(s)->inner, ret);
 }
 
 static const struct store_ops ops = {
     .close = faulty_close,
     .apply = faulty_apply,
-    .revision = faulty_revision,
-    .floor = faulty_floor,
-    .incarnation = faulty_incarnation,
-    .has_room = faulty_has_room,
-    .stats = faulty_stats,
+    .revision = wrapped_revision,
+    .floor = wrapped_floor,
+    .incarnation = wrapped_incarnation,
+    .has_room = wrapped_has_room,
+    .stats = wrapped_stats,
     .read_begin = faulty_read_begin,
 };
 
 struct store *store_open_faulty(struct store *take_inner)
 {
 	struct faulty_store *f = xcalloc(1, sizeof(*f));
-	f->base.ops = &ops;
-	f->inner = take_inner;
+	f->wrapped.base.ops = &ops;
+	f->wrapped.inner = take_inner;
 	pthread_mutex_init(&f->lock, NULL);
-	return &f->base;
+	return &f->wrapped.base;
 }
 
 void store_faulty_fail(struct store *s, enum store_call call, uint64_t n, enum err_kind kind,

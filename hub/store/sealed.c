@@ -2,12 +2,12 @@
 
 #include "store/backend.h"
 #include "store/sealed_box.h"
+#include "store/wrapped.h"
 
 #include <errno.h>
 
 struct sealed_store {
-	struct store base;
-	struct store *inner;
+	struct wrapped_store wrapped;
 	struct sealed_keys *keys;
 	const uint16_t *types;
 	size_t n_types;
@@ -220,7 +220,7 @@ static int sealed_read_begin(struct store *s, struct store_reader **ret, struct 
 {
 	struct store_reader *inner;
 	struct sealed_reader *r;
-	int e = store_read_begin(self(s)->inner, &inner, reterr);
+	int e = store_read_begin(self(s)->wrapped.inner, &inner, reterr);
 	if (e < 0)
 		return e;
 	r = xcalloc(1, sizeof(*r));
@@ -252,7 +252,7 @@ static int seal_batch(struct sealed_store *s, struct store_change *changes, size
 	}
 	/* A box may be a little over STORE_MAX_OBJECT: what is in it was checked already. */
 	if (!e)
-		e = s->inner->ops->apply(s->inner, sealed, n, now, reterr);
+		e = s->wrapped.inner->ops->apply(s->wrapped.inner, sealed, n, now, reterr);
 	for (size_t i = 0; i < n; i++) {
 		changes[i].ret_revision = sealed[i].ret_revision;
 		changes[i].ret_create_revision = sealed[i].ret_create_revision;
@@ -269,49 +269,24 @@ static int sealed_apply(struct store *s, struct store_change *changes, size_t n,
 	for (size_t i = 0; i < n; i++)
 		if (is_to_be_sealed(self(s), &changes[i]))
 			return seal_batch(self(s), changes, n, now, reterr);
-	return self(s)->inner->ops->apply(self(s)->inner, changes, n, now, reterr);
+	return self(s)->wrapped.inner->ops->apply(self(s)->wrapped.inner, changes, n, now, reterr);
 }
 
 static void sealed_close(struct store *s)
 {
-	store_close(self(s)->inner);
+	store_close(self(s)->wrapped.inner);
 	sealed_keys_close(self(s)->keys);
 	free(s);
-}
-
-static uint64_t sealed_revision(const struct store *s)
-{
-	return store_revision(self(s)->inner);
-}
-
-static uint64_t sealed_floor(const struct store *s)
-{
-	return store_floor(self(s)->inner);
-}
-
-static const uint8_t *sealed_incarnation(const struct store *s)
-{
-	return store_incarnation(self(s)->inner);
-}
-
-static bool sealed_has_room(struct store *s)
-{
-	return store_has_room(self(s)->inner);
-}
-
-static void sealed_stats(struct store *s, struct store_stats *ret)
-{
-	store_stats(self(s)->inner, ret);
 }
 
 static const struct store_ops ops = {
     .close = sealed_close,
     .apply = sealed_apply,
-    .revision = sealed_revision,
-    .floor = sealed_floor,
-    .incarnation = sealed_incarnation,
-    .has_room = sealed_has_room,
-    .stats = sealed_stats,
+    .revision = wrapped_revision,
+    .floor = wrapped_floor,
+    .incarnation = wrapped_incarnation,
+    .has_room = wrapped_has_room,
+    .stats = wrapped_stats,
     .read_begin = sealed_read_begin,
 };
 
@@ -319,12 +294,12 @@ struct store *sealed_open(struct store *take_inner, struct sealed_keys *take_key
 			  const uint16_t *types, size_t n_types)
 {
 	struct sealed_store *s = xcalloc(1, sizeof(*s));
-	s->base.ops = &ops;
-	s->inner = take_inner;
+	s->wrapped.base.ops = &ops;
+	s->wrapped.inner = take_inner;
 	s->keys = take_keys;
 	s->types = types;
 	s->n_types = n_types;
-	return &s->base;
+	return &s->wrapped.base;
 }
 
 int sealed_is_stale(struct store *s, const struct store_key *key, bool *ret)
@@ -332,7 +307,7 @@ int sealed_is_stale(struct store *s, const struct store_key *key, bool *ret)
 	auto_reader *reader = NULL;
 	struct store_object o;
 	size_t index;
-	int r = store_read_begin(self(s)->inner, &reader, NULL);
+	int r = store_read_begin(self(s)->wrapped.inner, &reader, NULL);
 	if (!r)
 		r = store_get(reader, key, &o);
 	if (r < 0)
