@@ -46,6 +46,10 @@ static bool admit(struct call *c)
 		auth_request(&c->info, c->request, &wanted);
 		r = auth_authorize(c->listener->authorizer, &c->user, &wanted, &e);
 	}
+	/* The details of a refusal name the resource, as of any other error about it. */
+	if (r && e.kind == ERR_FORBIDDEN && c->info.is_resource)
+		c->kind = kind_by_resource(c->listener->backend->kinds, c->info.group,
+					   c->info.version, c->info.resource);
 	if (r)
 		call_fail(c, &e);
 	return r == 0;
