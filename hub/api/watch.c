@@ -302,7 +302,7 @@ static void step(struct watch *w)
 		fail_stream(w, ERR_EXPIRED,
 			    "The resourceVersion for the provided watch is too old.");
 	else if (r)
-		fail_stream(w, ERR_INTERNAL, "cannot read the store");
+		close_watch(w, false); /* the hub is ending: what was sent is to be resumed from */
 	else if (w->phase != LIVE)
 		http_stream_want(x);
 }

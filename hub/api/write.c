@@ -437,18 +437,24 @@ static void answer_success(struct call *c)
 {
 	struct write *w = write_of(c);
 	struct command *cmd = w->command;
+	int r = 0;
 	call_ok(c, w->code, "application/json");
 	if (w->dry_text) {
 		struct render render = plain_render(c);
 		render_text(&render, span_make(w->dry_text, w->dry_len), &c->answer.body);
-	} else if (render_result(c, cmd) < 0) {
+	} else {
+		r = render_result(c, cmd);
+	}
+	if (r == -ENOENT) {
 		/* Written, then deleted and forgotten: only its identity is left to tell. */
 		struct status_subject s = {.kind = c->kind, .name = w->name, .uid = w->uid};
 		status_success(&s, &c->answer.body);
-		return;
-	}
-	if (w->view)
+	} else if (r < 0) {
+		/* The store broke behind this write: the hub ends. */
+		call_failf(c, ERR_INTERNAL, "the write is done, but cannot be read back");
+	} else if (w->view) {
 		w->view(c);
+	}
 }
 
 static void on_answer(struct call *c)
