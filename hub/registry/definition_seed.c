@@ -31,12 +31,24 @@ static bool is_ours(const struct cJSON *tree)
 	return mark && strcmp(mark, "true") == 0;
 }
 
+/* As it will be read back: a tree that was made holds values as text, which equal no parsed ones.
+ */
+static struct cJSON *as_stored(struct cJSON *take_tree)
+{
+	struct cJSON *again = NULL;
+	auto_buf text = BUF_INIT;
+
+	json_print(take_tree, &text);
+	json_free(take_tree);
+	return json_parse(buf_span(&text), NULL, &again, NULL) == 0 ? again : NULL;
+}
+
 static int seed(struct registry_batch *b, size_t i, struct err *reterr)
 {
 	const struct definitions *d = &b->reg->definitions;
 	const struct kind *k = d->base->kinds[i];
 	char name[KIND_API_VERSION_MAX], time[CLOCK_TEXT_MAX];
-	auto_json *spec = crd_builtin_spec(d->base, i), *tree = NULL;
+	auto_json *spec = as_stored(crd_builtin_spec(d->base, i)), *tree = NULL;
 	struct object_draft draft;
 	struct store_object o;
 
