@@ -3,6 +3,7 @@
 #include "api/audit.h"
 #include "api/feed.h"
 #include "api/gzip.h"
+#include "api/turns.h"
 #include <stdarg.h>
 
 static void run_on_worker(struct task *t)
@@ -83,7 +84,7 @@ void call_count(struct call *c)
 {
 	audit_once(c);
 	metrics_count(call_series(c), c->answer.code, clock_monotonic() - c->started);
-	api_release(c);
+	turns_release(c);
 	kind_set_unref(c->kinds);
 	c->kinds = NULL;
 }

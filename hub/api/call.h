@@ -115,8 +115,6 @@ struct call {
 
 /* What the gauges of /metrics stand at. */
 void api_gauges(const struct api *a, struct metrics_gauges *ret);
-/* The call is over: gives its seat to who waits. Fine when it has none. */
-void api_release(struct call *c);
 /* Streams are known to the front, for its ticks and its stop. */
 void api_stream_add(struct api *a, struct call *c);
 void api_stream_remove(struct api *a, struct call *c);

@@ -1,5 +1,7 @@
 #include "api/passage.h"
 
+#include "api/turns.h"
+
 struct passage {
 	struct task task;
 	_Atomic bool posted; /* the task is in the mailbox */
@@ -22,7 +24,7 @@ static void finish_stream(struct call *c)
 
 static void abort_stream(struct call *c)
 {
-	api_release(c);
+	turns_release(c);
 	http_abort(c->x);
 }
 
@@ -258,7 +260,7 @@ static void start(struct call *c, struct span cluster, struct buf *take_path, bo
 	c->on_gone = on_gone;
 	c->on_stop = on_stop;
 	if (c->seat.state != FAIR_LONG)
-		api_release(c); /* a member that hangs holds nobody's seat */
+		turns_release(c); /* a member that hangs holds nobody's seat */
 	if (!b->ops->proxy)
 		(void)err_set(&e, ERR_NOT_FOUND,
 			      "the server could not find the requested resource");

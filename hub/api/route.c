@@ -1,0 +1,173 @@
+#include "api/route.h"
+
+#include "api/documents.h"
+#include "api/impersonate.h"
+#include "api/scale.h"
+
+bool route_admit(struct call *c)
+{
+	struct rbac_request wanted;
+	struct err e = ERR_INIT;
+	int r = authenticator_request(c->listener->authenticator, c->request, clock_now(), c->mem,
+				      &c->user, &e);
+	if (!r && c->request->impersonation) {
+		struct auth_user *asker = arena_new(c->mem, struct auth_user);
+		*asker = c->user;
+		r = impersonate(c->listener->authorizer, c->request, c->mem, &c->user, &e);
+		c->asker = r ? NULL : asker;
+	}
+	if (!r) {
+		auth_request(&c->info, c->request, &wanted);
+		r = auth_authorize(c->listener->authorizer, &c->user, &wanted, &e);
+	}
+	/* The details of a refusal name the resource, as of any other error about it. */
+	if (r && e.kind == ERR_FORBIDDEN && c->info.is_resource)
+		c->kind = kind_by_resource(c->listener->backend->kinds, c->info.group,
+					   c->info.version, c->info.resource);
+	if (r)
+		call_fail(c, &e);
+	return r == 0;
+}
+
+static bool verb_is_served(const struct kind *k, enum api_verb v)
+{
+	if (k->verbs == KIND_VERBS_READ)
+		return v == API_GET || v == API_LIST || v == API_WATCH;
+	if (k->verbs == KIND_VERBS_CREATE)
+		return v == API_CREATE;
+	return true;
+}
+
+/* Whether the path fits the kind's scope for this verb. */
+static bool scope_fits(const struct call *c)
+{
+	enum api_verb v = c->info.verb;
+	if (c->kind->scope == KIND_CLUSTER)
+		return !c->info.ns.ptr;
+	return c->info.ns.ptr || v == API_LIST || v == API_WATCH;
+}
+
+static const struct kind_subresource *find_subresource(const struct kind *k, struct span name)
+{
+	for (size_t i = 0; i < k->n_subresources; i++)
+		if (span_is(name, k->subresources[i].name))
+			return &k->subresources[i];
+	return NULL;
+}
+
+enum door { DOOR_OBJECT, DOOR_SCALE, DOOR_PROXY, DOOR_TOKEN, DOOR_NONE };
+
+static enum door door_of(const struct call *c)
+{
+	struct span sub = c->info.subresource;
+	if (!sub.len)
+		return DOOR_OBJECT;
+	if (span_is(sub, "proxy") || span_is(sub, "log"))
+		return find_subresource(c->kind, sub) || span_is(sub, "proxy") ? DOOR_PROXY
+									       : DOOR_NONE;
+	if (c->info.rest.len > 1)
+		return DOOR_NONE;
+	if (span_is(sub, "token") && span_is(c->info.resource, "serviceaccounts"))
+		return DOOR_TOKEN;
+	if (span_is(sub, "scale") && c->kind->scale)
+		return DOOR_SCALE;
+	if (span_is(sub, "status") && c->kind->has_status)
+		return DOOR_OBJECT;
+	if (span_is(sub, "finalize") && span_is(c->info.resource, "namespaces") &&
+	    (c->info.verb == API_UPDATE || c->info.verb == API_GET))
+		return DOOR_OBJECT;
+	return DOOR_NONE;
+}
+
+static void (*const verbs[API_VERB_MAX])(struct call *c) = {
+    [API_GET] = call_get,	[API_LIST] = call_list,
+    [API_WATCH] = call_watch,	[API_CREATE] = call_create,
+    [API_UPDATE] = call_update, [API_PATCH] = call_patch,
+    [API_DELETE] = call_delete, [API_DELETE_COLLECTION] = call_delete_collection,
+};
+
+void route_refuse_method(struct call *c)
+{
+	call_failf(c, ERR_METHOD_NOT_ALLOWED,
+		   "the server does not allow this method on the requested resource");
+	call_finish(c);
+}
+
+static void refuse_resource(struct call *c)
+{
+	call_failf(c, ERR_NOT_FOUND, "the server could not find the requested resource");
+	call_finish(c);
+}
+
+static void to_object(struct call *c)
+{
+	enum api_verb v = c->info.verb;
+	bool sub = c->info.subresource.len > 0;
+	if (!verb_is_served(c->kind, v) || (sub && (v == API_CREATE || v == API_DELETE)) ||
+	    (v == API_CREATE && c->info.name.len)) {
+		route_refuse_method(c);
+		return;
+	}
+	if (!scope_fits(c)) {
+		refuse_resource(c);
+		return;
+	}
+	c->accept =
+	    negotiate_accept(c->request->accept,
+			     FORM_BIT(FORM_JSON) | FORM_BIT(FORM_TABLE) | FORM_BIT(FORM_PARTIAL));
+	if (c->accept.form == FORM_NONE) {
+		call_failf(c, ERR_NOT_ACCEPTABLE,
+			   "only the following media types are accepted: application/json");
+		call_finish(c);
+		return;
+	}
+	verbs[v](c);
+}
+
+static void to_resource(struct call *c)
+{
+	const struct request_info *i = &c->info;
+	if (span_is(i->group, "muster.dev")) {
+		call_query(c);
+		return;
+	}
+	c->kind = kind_by_resource(c->kinds, i->group, i->version, i->resource);
+	if (!c->kind) {
+		refuse_resource(c);
+		return;
+	}
+	if (c->kind->deprecation)
+		call_warn(c, span_of(c->kind->deprecation));
+	switch (door_of(c)) {
+	case DOOR_OBJECT:
+		if (c->kind->verbs == KIND_VERBS_CREATE)
+			call_review(c);
+		else
+			to_object(c);
+		break;
+	case DOOR_SCALE:
+		if (scope_fits(c))
+			call_scale(c);
+		else
+			refuse_resource(c);
+		break;
+	case DOOR_PROXY:
+		call_proxy(c);
+		break;
+	case DOOR_TOKEN:
+		call_token_request(c);
+		break;
+	default:
+		refuse_resource(c);
+	}
+}
+
+void route_begin(struct call *c)
+{
+	if (c->info.is_resource)
+		to_resource(c);
+	else if (documents_has(&c->info))
+		call_document(c);
+	else
+		call_health(c);
+}
