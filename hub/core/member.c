@@ -5,7 +5,7 @@
 #include "core/capacity.h"
 #include "core/cursors.h"
 #include "core/dispatch/courier.h"
-#include "core/dispatch/dependency.h"
+#include "core/dispatch/dependency_record.h"
 #include "core/job.h"
 #include "core/member_event.h"
 
@@ -214,7 +214,7 @@ void member_observe(struct core *c, const struct store_object *o)
 	member_view_refresh(c, m);
 	if (fresh) {
 		cursors_load(c, m);
-		dependency_restore(c, m);
+		dependency_record_restore(c, m);
 		join(c, m, tree);
 	}
 	if (m->deleting || m->dead)
@@ -254,7 +254,7 @@ void member_free(struct core *c, struct member *m)
 	capacity_forget(c, m);
 	if (m->view != CLUSTER_NONE)
 		cluster_view_remove(c->fleet, m->view);
-	dependency_free_all(m);
+	dependency_record_free_all(m);
 	member_event_free_all(m);
 	vec_foreach (&m->orphans, o) {
 		free(o->path);

@@ -5,7 +5,7 @@
 #include "core/binding.h"
 #include "core/cursors.h"
 #include "core/dispatch/copy_order.h"
-#include "core/dispatch/dependency.h"
+#include "core/dispatch/dependency_look.h"
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
 #include "core/member.h"
@@ -300,7 +300,7 @@ void courier_outcome(struct core *c, const struct fact *f)
 			cursors_release(c, m, call->stream);
 	} else if (call->purpose == CALL_DEPENDENCY) {
 		if (m)
-			dependency_outcome(c, m, call->thing, r);
+			dependency_look_outcome(c, m, call->thing, r);
 	} else if (j && m && member_of(c, j) == m && j->order_id == r->order_id) {
 		if (answered) {
 			on_answer(c, j, call->order, r);

@@ -19,11 +19,10 @@
  *    last copy that uses them. An unjoin takes everything.
  *
  * Rows in truth: "made/MEMBER/PATH" -> the hub's revision that stands there, "need/MEMBER/JOBUID"
- * -> paths (prepare.h). A restart rebuilds the records from them. Thread: core.
+ * -> paths (prepare.h). A restart rebuilds the records (dependency_record.h)
+ * from them; dependency_look.h is the step of one record. Thread: core.
  */
 #include "core/state.h"
-
-struct dependency;
 
 enum dependency_answer {
 	DEPENDENCY_READY,
@@ -46,15 +45,10 @@ void dependency_doubt(struct member *m, const struct kind *kind, const char *ns,
 
 /* The hub's object was committed or is gone. */
 void dependency_observe(struct core *c, const struct kind *kind, struct span ns, struct span name);
-void dependency_outcome(struct core *c, struct member *m, const char *path,
-			const struct order_outcome *r);
 /* Does what is due of m->dependencies_due. */
 void dependency_timers(struct core *c, struct member *m);
 
 /* Unjoin: deletes what the hub created there. True when nothing is left. */
 bool dependency_clean(struct core *c, struct member *m);
-/* Reads the rows of a member that was just made. */
-void dependency_restore(struct core *c, struct member *m);
-void dependency_free_all(struct member *m);
 
 #endif
