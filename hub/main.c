@@ -254,6 +254,10 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 	if (h->config.kubeconfig_out)
 		r = pki_write_kubeconfig(h->pki, *ret_url, "muster", h->config.kubeconfig_out,
 					 reterr);
+	if (r == -ENOSPC) {
+		log_error(&h->log, "kubeconfig not written", "error=\"%s\"", reterr->text);
+		r = 0;
+	}
 	if (r == 0)
 		r = core_start(h->core, reterr);
 	if (r == 0)

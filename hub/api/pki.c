@@ -29,7 +29,9 @@ struct pki {
 
 static int failed(struct err *reterr, const char *what, const char *path)
 {
-	return err_set(reterr, ERR_INTERNAL, "%s %s: %s", what, path, strerror(errno));
+	bool full = errno == ENOSPC || errno == EDQUOT;
+	return err_set(reterr, full ? ERR_NO_SPACE : ERR_INTERNAL, "%s %s: %s", what, path,
+		       strerror(errno));
 }
 
 /* -ENOENT when there is no such file. */
@@ -107,7 +109,8 @@ struct pair {
 };
 
 /* The pair on disk when it is fit, else a new one. The key is written first: a certificate
- * without its key is what a crash may not leave. */
+ * without its key is what a crash may not leave. On a full disk a new pair serves from memory, and
+ * the next start makes another; not so the CA, which everybody else has to keep. */
 static int open_pair(struct pki *p, struct pair *pair, struct err *reterr)
 {
 	int a = read_file(p->dir, pair->cert_file, pair->cert, reterr);
@@ -131,7 +134,7 @@ static int open_pair(struct pki *p, struct pair *pair, struct err *reterr)
 		a = write_file(p->dir, pair->key_file, pair->key, reterr);
 	if (!a)
 		a = write_file(p->dir, pair->cert_file, pair->cert, reterr);
-	return a;
+	return a == -ENOSPC && pair->check_ca ? 0 : a;
 }
 
 static int open_token(struct pki *p, struct err *reterr)
@@ -297,6 +300,20 @@ static void add_base64(struct buf *out, const struct buf *bytes)
 							 (int)bytes->len));
 }
 
+static bool file_is(const char *path, struct span content)
+{
+	char *bytes = xcalloc(1, content.len + 1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, bytes, content.len + 1);
+	bool same = n >= 0 && span_eq(span_make(bytes, (size_t)n), content);
+
+	if (fd >= 0)
+		close(fd);
+	explicit_bzero(bytes, content.len + 1);
+	free(bytes);
+	return same;
+}
+
 int pki_write_kubeconfig(const struct pki *p, const char *server, const char *cluster_name,
 			 const char *path, struct err *reterr)
 {
@@ -316,8 +333,10 @@ int pki_write_kubeconfig(const struct pki *p, const char *server, const char *cl
 		 "\ncontexts:\n- name: %s\n  context:\n    cluster: %s\n    user: %s\n"
 		 "current-context: %s\n",
 		 cluster_name, cluster_name, cluster_name, cluster_name);
-	r = buf_ok(&out) ? replace_file(path, buf_span(&out), reterr)
-			 : err_set(reterr, ERR_INTERNAL, "kubeconfig too large");
+	if (!buf_ok(&out))
+		r = err_set(reterr, ERR_INTERNAL, "kubeconfig too large");
+	else
+		r = file_is(path, buf_span(&out)) ? 0 : replace_file(path, buf_span(&out), reterr);
 	if (out.ptr)
 		explicit_bzero(out.ptr, out.cap);
 	buf_done(&out);

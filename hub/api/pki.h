@@ -38,7 +38,8 @@ struct span pki_admin_token(const struct pki *p);
 struct span pki_account_key_pem(const struct pki *p);
 
 /* Writes a kubeconfig (mode 0600) for the admin with everything embedded, replacing `path`
- * atomically. `server` is a URL; `cluster_name` names cluster, user and context. */
+ * atomically; one that says the same is left as it is. `server` is a URL; `cluster_name` names
+ * cluster, user and context. ERR_NO_SPACE: the disk is full, and the old one stands. */
 int pki_write_kubeconfig(const struct pki *p, const char *server, const char *cluster_name,
 			 const char *path, struct err *reterr) MUST_CHECK;
 

@@ -45,20 +45,18 @@ static int proxy(void *arg, struct relay *r, struct err *reterr)
 	return t->proxy(t->proxy_arg, r, reterr);
 }
 
-static int born(struct core *c, struct err *reterr)
+/* A store that has no room at start is served all the same: reads, deletes, 507 for writes; turns
+ * go on from here as after any commit that found no space. */
+static int open_memory(struct core *c, struct err *reterr)
 {
-	static const char *const names[] = {"default", "kube-system", "kube-public",
-					    "kube-node-lease", "kube-queue"};
-	int r = registry_begin(c->registry, core_thread_now(c), &c->batch, reterr);
+	int r = memory_open(c, reterr);
 
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(names); i++)
-		r = registry_ensure_namespace(c->batch, names[i], reterr);
-	if (r == 0)
-		r = registry_seed_definitions(c->batch, reterr);
-	if (r == 0)
-		r = registry_commit(c->batch, reterr);
-	c->batch = registry_end(c->batch);
-	return r;
+	if (r >= 0 || reterr->kind != ERR_NO_SPACE)
+		return r;
+	log_error(c->log, "the hub starts without room", "error=\"%s\"", reterr->text);
+	c->rebuild = true;
+	c->starved_since = core_thread_now(c);
+	return 0;
 }
 
 int core_create(const struct core_options *o, struct core **ret, struct err *reterr)
@@ -99,9 +97,7 @@ int core_create(const struct core_options *o, struct core **ret, struct err *ret
 							.proxy = proxy,
 							.proxy_arg = t});
 	c->facts = fact_queue_create(c->wakeup);
-	r = born(c, reterr);
-	if (r == 0)
-		r = memory_open(c, reterr);
+	r = open_memory(c, reterr);
 	if (r < 0) {
 		core_destroy(c);
 		return r;
@@ -150,7 +146,8 @@ void core_set_net(struct core *c, struct net *net,
 	c->net = net;
 	core_thread_of(c)->proxy = proxy_fn;
 	core_thread_of(c)->proxy_arg = arg;
-	turn_send_orders(c);
+	if (!c->rebuild)
+		turn_send_orders(c);
 }
 
 int core_start(struct core *c, struct err *reterr)

@@ -30,7 +30,8 @@ struct core_options {
 	uint64_t seed; /* of the uids that the core gives; 0: from incarnation and clock */
 };
 
-/* Reads the store and rebuilds memory. No thread yet. */
+/* Reads the store and rebuilds memory. No thread yet. A store without room is no failure: writes
+ * are refused until there is some. */
 int core_create(const struct core_options *o, struct core **ret, struct err *reterr) MUST_CHECK;
 struct core *core_destroy(struct core *c); /* after core_stop(); NULL is fine; returns NULL */
 

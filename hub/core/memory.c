@@ -8,6 +8,25 @@
 #include "core/restore.h"
 #include "core/turn.h"
 
+static int born(struct core *c, struct err *reterr)
+{
+	static const char *const names[] = {"default", "kube-system", "kube-public",
+					    "kube-node-lease", "kube-queue"};
+	int r = registry_begin(c->registry, core_thread_now(c), &c->batch, reterr);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(names); i++)
+		r = registry_ensure_namespace(c->batch, names[i], reterr);
+	if (r == 0)
+		r = registry_seed_definitions(c->batch, reterr);
+	if (r == 0)
+		r = registry_commit(c->batch, reterr);
+	c->batch = registry_end(c->batch);
+	c->born = r == 0;
+	return r;
+}
+
 int memory_open(struct core *c, struct err *reterr)
 {
 	c->policies = propagation_index_create();
@@ -16,7 +35,9 @@ int memory_open(struct core *c, struct err *reterr)
 	c->ledger = ledger_create(c->fleet);
 	c->waiting = waiting_create(c->placer);
 	c->retention_next = 0;
-	int r = registry_begin(c->registry, core_thread_now(c), &c->batch, reterr);
+	int r = c->born ? 0 : born(c, reterr);
+	if (r == 0)
+		r = registry_begin(c->registry, core_thread_now(c), &c->batch, reterr);
 	if (r < 0)
 		return r;
 	c->now = registry_now(c->batch);

@@ -6,6 +6,9 @@
  */
 #include "core/state.h"
 
+/* The first time with what a hub is born with: its namespaces and definitions. On failure memory
+ * stands as far as it was read, good for questions only; ERR_NO_SPACE: it is worth trying again
+ * (after memory_close). */
 int memory_open(struct core *c, struct err *reterr) MUST_CHECK;
 void memory_close(struct core *c);
 

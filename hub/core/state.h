@@ -333,6 +333,7 @@ struct core {
 	struct core_counters counters;
 	struct job_census census;
 	struct fact *facts_head; /* taken, waiting for room in a batch */
+	bool born;		 /* what a hub is born with is committed */
 	bool restoring;
 	bool rebuild;	    /* memory is ahead of a commit that failed */
 	bool failed;	    /* an I/O error: the process must end */

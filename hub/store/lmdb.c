@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 /* Readers are pooled, so this is the number of snapshots open at one time. */
-#define MAX_READERS 1024
+#define MAX_READERS   1024
+#define READERS_BYTES ((off_t)(MAX_READERS + 64) * 64) /* a cache line each, and LMDB's header */
 
 static int take_lock(struct lmdb_store *s, struct err *reterr)
 {
@@ -35,10 +36,28 @@ static int take_lock(struct lmdb_store *s, struct err *reterr)
 	return 0;
 }
 
+/* LMDB maps its table of readers, a file with holes: on a full disk the first use of a slot in a
+ * hole would be a SIGBUS. So its blocks are taken beforehand, while no descriptor of LMDB's own is
+ * open, for closing this one lets go of its locks. Where that is refused LMDB does as it would. */
+static void allocate_readers(const struct lmdb_store *s)
+{
+	auto_buf path = BUF_INIT;
+
+	buf_addf(&path, "%s/lock.mdb", s->options.path);
+	int fd = open(path.ptr, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	(void)fallocate(fd, 0, 0, READERS_BYTES);
+	(void)close(fd);
+}
+
 static int open_env(struct lmdb_store *s)
 {
 	unsigned flags = MDB_NOTLS | (s->options.no_sync ? MDB_NOSYNC : 0);
-	int rc = mdb_env_create(&s->env);
+	int rc;
+
+	allocate_readers(s);
+	rc = mdb_env_create(&s->env);
 	if (rc == 0)
 		rc = mdb_env_set_mapsize(s->env, s->options.map_bytes);
 	if (rc == 0)

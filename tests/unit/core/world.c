@@ -86,6 +86,8 @@ void world_open(struct world *w)
 	assert_int_equal(store_open_memory(&(struct store_options){0}, &w->mirror, &err), 0);
 	w->truth = store_open_faulty(w->truth);
 	w->mirror = store_open_faulty(w->mirror);
+	if (w->full)
+		store_faulty_fail(w->truth, STORE_CALL_APPLY, 1, ERR_NO_SPACE, true);
 	start(w);
 }
 

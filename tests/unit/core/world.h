@@ -43,6 +43,7 @@ struct world {
 	struct net net; /* the core's orders come here */
 	usec now;
 	bool require_policy;
+	bool full;    /* world_open() finds stores without room */
 	bool dry_run; /* of the commands that are sent from now on */
 	usec keep_finished;
 	uint64_t seed;
@@ -59,7 +60,8 @@ struct world {
 	void (*after_turn)(struct world *w); /* NULL, or called after every turn */
 };
 
-void world_open(struct world *w); /* set require_policy, seed or keep_finished before */
+/* Set require_policy, full, seed or keep_finished before. */
+void world_open(struct world *w);
 void world_close(struct world *w);
 /* Ends the core as kill -9 would, and starts another over the same stores. Orders that were not
  * answered are lost. */
