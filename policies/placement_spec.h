@@ -8,7 +8,9 @@
  * and shown; a gang goes to one cluster whatever they say.
  */
 #include "base/arena.h"
-#include "policies/label_match.h"
+#include "base/err.h"
+#include "kube/label_match.h"
+#include "policies/pod_set.h"
 
 enum {
 	PLACEMENT_MAX_AFFINITIES = 64, /* ordered groups of one policy; six bits of a score */

@@ -13,7 +13,8 @@
 #include "base/compat.h"
 #include "base/err.h"
 #include "base/span.h"
-#include "policies/toleration.h"
+#include "kube/node_affinity.h"
+#include "kube/toleration.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,39 +27,6 @@ enum { /* limits on what a user may write; beyond them job_shape_check() says wh
        POD_SET_MAX_VALUES = 1024,
        POD_SET_MAX_TOLERATIONS = 64,
        POD_SET_MAX_PODS = 1000000, /* over all sets of one shape */
-};
-
-enum node_op {
-	NODE_OP_IN,
-	NODE_OP_NOT_IN, /* true also where the key is absent */
-	NODE_OP_EXISTS,
-	NODE_OP_DOES_NOT_EXIST,
-	NODE_OP_GT, /* one integer value; a label that is no integer does not match */
-	NODE_OP_LT,
-	NODE_OP_MAX,
-	NODE_OP_INVALID = -22,
-};
-/* "In", "NotIn", ...; NODE_OP_INVALID for anything else. */
-enum node_op node_op_from_string(struct span s);
-const char *node_op_to_string(enum node_op op);
-
-struct label {
-	struct span key, value;
-};
-
-struct node_expr {
-	struct span key;
-	enum node_op op;
-	const struct span *values;
-	size_t n_values;
-};
-
-/* All expressions must hold; a term without any matches nothing. */
-struct node_term {
-	const struct node_expr *labels;
-	size_t n_labels;
-	const struct node_expr *fields; /* metadata.name only, In or NotIn */
-	size_t n_fields;
 };
 
 struct request {

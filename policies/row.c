@@ -1,8 +1,8 @@
 #include "policies/row.h"
 
 #include "base/buf.h"
+#include "kube/label_match.h"
 #include "policies/cluster_nodes.h"
-#include "policies/label_match.h"
 #include "policies/node_class.h"
 #include "policies/node_state.h"
 

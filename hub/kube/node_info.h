@@ -21,7 +21,7 @@ struct info_amount { /* milli-units for cpu, else whole units (bytes, devices); 
 	int64_t value;
 };
 
-/* Prefixed: policies/pod_set.h has its own enum taint_effect. */
+/* Prefixed: kube/toleration.h has enum taint_effect, of the pure rooms. */
 enum info_effect { INFO_NO_SCHEDULE, INFO_PREFER_NO_SCHEDULE, INFO_NO_EXECUTE };
 
 struct info_taint {

@@ -1,4 +1,4 @@
-#include "policies/label_match.h"
+#include "kube/label_match.h"
 
 #include "base/num.h"
 

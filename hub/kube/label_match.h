@@ -1,5 +1,5 @@
-#ifndef POLICIES_LABEL_MATCH_H
-#define POLICIES_LABEL_MATCH_H
+#ifndef KUBE_LABEL_MATCH_H
+#define KUBE_LABEL_MATCH_H
 /*
  * Label selectors on plain labels: metav1.LabelSelector over a list of pairs.
  *
@@ -8,7 +8,8 @@
  * where the key is absent. Gt and Lt are for node affinity, and served by label_match_expr().
  */
 #include "base/arena.h"
-#include "policies/pod_set.h"
+#include "kube/node_affinity.h"
+#include <stdbool.h>
 
 struct label_selector {
 	const struct label *match_labels;

@@ -1,5 +1,5 @@
-#ifndef POLICIES_TOLERATION_H
-#define POLICIES_TOLERATION_H
+#ifndef KUBE_TOLERATION_H
+#define KUBE_TOLERATION_H
 /*
  * Taints of nodes and clusters, and which of them are tolerated: Kubernetes' rules.
  *

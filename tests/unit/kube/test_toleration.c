@@ -1,4 +1,12 @@
-#include "fixture.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/compat.h"
+#include "kube/toleration.h"
 
 static void tolerations_follow_kubernetes(void **state)
 {

@@ -1,4 +1,4 @@
-#include "policies/toleration.h"
+#include "kube/toleration.h"
 
 static const char *const effect_names[TAINT_EFFECT_MAX] = {
     [TAINT_ANY_EFFECT] = "",

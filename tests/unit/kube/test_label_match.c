@@ -1,6 +1,12 @@
-#include "fixture.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "policies/label_match.h"
+#include <cmocka.h>
+
+#include "base/compat.h"
+#include "kube/label_match.h"
 
 static const struct label labels[] = {
     {SPAN("app"), SPAN("train")}, {SPAN("gen"), SPAN("7")}, {SPAN("empty"), SPAN("")}};
