@@ -6,7 +6,8 @@
  * One assignment is a try on the forest as it stands (trial charges included). Which flavor is
  * next when placement refuses one is the caller's question: kueue_assign_next() goes on through
  * the combinations in fungibility order, an odometer over (pod set, resource group) whose last
- * place turns fastest, so that a fleet can pass over flavors that no member can serve.
+ * place turns fastest, so that a fleet can pass over flavors that no member can serve. First those
+ * that fit, then those that need preemption.
  *
  * Whether preemption could help is answered by really searching victims (kueue_preempt.h), for one
  * resource, as Kueue's oracle does.
@@ -21,24 +22,34 @@ enum kueue_mode { /* worst first */
 		  KUEUE_FIT,
 };
 
-/* Why a flavor or the whole did not do; texts are Kueue's (kueue_message.h). */
+/* Why a flavor or the whole did not do; the sentences are Kueue's (kueue_message.h). */
 enum kueue_why {
 	KUEUE_WHY_NONE = 0,
 	KUEUE_WHY_NOT_COVERED, /* no group covers the resource */
 	KUEUE_WHY_NO_FLAVOR,   /* the flavor does not exist */
 	KUEUE_WHY_TAINT,       /* untolerated */
 	KUEUE_WHY_AFFINITY,    /* selector or affinity does not match the flavor's labels */
-	KUEUE_WHY_MAX,	       /* above potentialAvailable: ExceedsMaxQuota */
-	KUEUE_WHY_QUOTA,       /* above available: WaitingForQuota */
-	KUEUE_WHY_LACKS,       /* above nominal in its own queue, borrowing limit */
-	KUEUE_WHY_PLACEMENT,   /* the caller passed over it: TopologyPlacementFailed */
+	KUEUE_WHY_MAX,	       /* above potentialAvailable */
+	KUEUE_WHY_QUOTA,       /* above available */
+	KUEUE_WHY_PLACEMENT,   /* the caller passed over it */
 };
 
 struct kueue_reason {
 	enum kueue_why why;
-	uint32_t pod_set, flavor, resource; /* KUEUE_NONE where it does not apply */
-	struct span taint_key;		    /* KUEUE_WHY_TAINT */
-	int64_t asked, limit, missing;	    /* numbers of the sentence */
+	uint32_t pod_set;	     /* the first of its group */
+	uint32_t flavor, resource;   /* KUEUE_NONE where it does not apply */
+	const struct taint *taint;   /* TAINT: of the flavor's spec, valid until it is set again */
+	int64_t assumed, asked, max; /* MAX: by earlier pod sets, by this one, potentialAvailable */
+	int64_t missing;	     /* QUOTA: how much more would be needed */
+};
+
+/* The reason of QuotaReserved=False when nothing fits (1.4), least severe first. */
+enum kueue_no_fit {
+	KUEUE_NO_FIT_NONE = 0,
+	KUEUE_TOPOLOGY_PLACEMENT_FAILED,
+	KUEUE_WAITING_FOR_QUOTA,
+	KUEUE_EXCEEDS_MAX_QUOTA,
+	KUEUE_NO_MATCHING_FLAVOR,
 };
 
 struct kueue_choice { /* one resource of one pod set */
@@ -48,29 +59,55 @@ struct kueue_choice { /* one resource of one pod set */
 	int32_t tried; /* index of the last flavor tried, -1 after the last of the group */
 };
 
+/* One turn of the odometer: a resource group for the pod sets of one group. Private. */
+struct kueue_turn {
+	uint32_t pod_set; /* the first of its group */
+	uint16_t group;	  /* resource group of the queue */
+	int16_t flavor;	  /* index in the group */
+	enum kueue_mode mode;
+	uint64_t refused; /* flavors that the caller passed over, as bits */
+};
+
 struct kueue_assignment {
-	enum kueue_mode mode;  /* of the worst choice */
+	enum kueue_mode mode; /* of the worst choice */
+	enum kueue_no_fit no_fit;
 	uint32_t borrow_level; /* highest */
 	int32_t counts[KUEUE_MAX_POD_SETS];
-	struct VEC(struct kueue_choice) choices; /* by pod set, then as requests are */
+	/* By pod set, then as requests are; `pods` last where the queue covers it. Resources that
+	 * need no flavor (zero of one that no group covers; IgnoreUndeclared) have none. A pod set
+	 * that got nothing has none. */
+	struct VEC(struct kueue_choice) choices;
 	uint32_t first_choice[KUEUE_MAX_POD_SETS + 1];
-	struct VEC(struct kueue_use) uses;
+	struct VEC(struct kueue_use) uses; /* what would be charged: sums over the pod sets */
 	struct VEC(struct kueue_reason) reasons;
+	/* of kueue_assign_next() */
+	struct VEC(struct kueue_turn) turns;
+	bool preempting; /* the combinations that fit are through */
+	uint32_t combinations;
 };
 void kueue_assignment_done(struct kueue_assignment *a);
 
 /*
- * Assigns at `counts` pods per pod set (NULL: those of the workload), resuming after the flavors
- * tried before as the rules say. *ret is reused memory of the caller, zeroed the first time.
+ * Assigns at `counts` pods per pod set (NULL: those of the workload, less the reclaimable),
+ * resuming after the flavors tried before as the rules say. *ret is reused memory of the caller,
+ * zeroed the first time. Nothing is charged.
  */
-void kueue_assign(struct kueue_forest *f, struct kueue_workload *w, const int32_t *counts,
+void kueue_assign(struct kueue_forest *f, const struct kueue_workload *w, const int32_t *counts,
 		  struct kueue_assignment *ret);
-/* The next combination after `a`, whose placement failed; false when none is left. */
-bool kueue_assign_next(struct kueue_forest *f, struct kueue_workload *w,
+/* The next combination after `a`, whose placement failed, with a mode of FIT, or of PREEMPT or
+ * RECLAIM once those are through; false when none is left, or KUEUE_MAX_COMBINATIONS were looked
+ * at: then `a` has mode NO_FIT and says why. The forest must stand as it did for kueue_assign(). */
+enum { KUEUE_MAX_COMBINATIONS = 1024 };
+bool kueue_assign_next(struct kueue_forest *f, const struct kueue_workload *w,
 		       struct kueue_assignment *a);
-/* Partial admission (reference 2.8): the most pods between minCount and count with a mode of FIT,
- * or of PREEMPT with victims. False when there is none. */
-bool kueue_assign_partial(struct kueue_forest *f, struct kueue_workload *w,
-			  struct kueue_assignment *ret);
+/* Keeps what this attempt tried in the workload, for the next one to go on from (2.5, resume). */
+void kueue_assign_remember(const struct kueue_forest *f, struct kueue_workload *w,
+			   const struct kueue_assignment *a);
+void kueue_assign_forget(struct kueue_workload *w);
+/* Whether flavors are left that the remembered attempt did not try: it goes back to the heap. */
+bool kueue_assign_is_unfinished(const struct kueue_workload *w);
+
+/* "NoMatchingFlavor", ...; "" for NONE. */
+const char *kueue_no_fit_to_string(enum kueue_no_fit reason);
 
 #endif

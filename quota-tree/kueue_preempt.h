@@ -9,7 +9,15 @@
  * candidate would free nodes that are needed, and whether the gang would fit. Without one, quota
  * alone decides, exactly as Kueue does.
  *
- * Nothing is charged when a search returns: trial changes are rolled back.
+ * Candidates are those that Kueue takes: filed in the queue (withinClusterQueue) or in queues of
+ * the cohort tree that use more than their quota in a cell that needs preemption
+ * (reclaimWithinCohort), holding something in such a cell. Cells that need preemption are those of
+ * choices whose mode is not FIT; with a room, every cell of the assignment is looked at (as Kueue
+ * does for topologies), and of the candidates those are kept that free quota that is short, or
+ * nodes that are useful.
+ *
+ * Nothing is charged when a search returns: trial changes are rolled back. Memory of searches is
+ * kept by the forest and reused.
  */
 #include "quota-tree/kueue_assign.h"
 
@@ -34,6 +42,7 @@ struct kueue_room {
 	void (*give_back)(void *context, const struct kueue_workload *w);
 	bool (*fits)(void *context);
 };
+/* Every take is followed by a give_back before the search returns, the victims' too. */
 
 struct kueue_victims {
 	struct VEC(struct kueue_victim) items; /* in the order of the final list */
@@ -41,13 +50,30 @@ struct kueue_victims {
 };
 void kueue_victims_done(struct kueue_victims *v);
 
-/* Victims that let the assignment's uses fit; empty when there are none that do. */
-void kueue_preempt(struct kueue_forest *f, struct kueue_workload *w,
+/* Victims that let the assignment's uses fit (and the room's gang); empty when there are none that
+ * do. */
+void kueue_preempt(struct kueue_forest *f, const struct kueue_workload *w,
 		   const struct kueue_assignment *a, const struct kueue_room *room,
 		   struct kueue_victims *ret);
-/* The oracle: would `value` of one cell be found by preemption, and how (2.5)? */
-enum kueue_mode kueue_preempt_possible(struct kueue_forest *f, struct kueue_workload *w,
+/* The oracle: would `value` of one cell be found by preemption (2.5)? NO_CANDIDATES, PREEMPT (some
+ * victim is of its own queue) or RECLAIM; and the borrowing level once the victims are gone. */
+enum kueue_mode kueue_preempt_possible(struct kueue_forest *f, const struct kueue_workload *w,
 				       uint32_t flavor, uint32_t resource, int64_t value,
 				       uint32_t *ret_borrow_level);
+
+/*
+ * What an attempt comes to (getAssignments): the assignment at full count when it fits, or has
+ * victims; else, with partial admission, the most pods between minCount and count that fit or have
+ * victims (2.8); else the full count again, and no victims. *ret_victims is empty unless mode is
+ * PREEMPT or RECLAIM.
+ */
+void kueue_nominate(struct kueue_forest *f, const struct kueue_workload *w,
+		    struct kueue_assignment *ret, struct kueue_victims *ret_victims);
+/* The second half of that alone. False when there is none; *ret is then of no use. */
+bool kueue_nominate_partial(struct kueue_forest *f, const struct kueue_workload *w,
+			    struct kueue_assignment *ret, struct kueue_victims *ret_victims);
+
+/* "InClusterQueue", ...: the reason of the Preempted condition. */
+const char *kueue_preempt_reason_to_string(enum kueue_preempt_reason reason);
 
 #endif

@@ -18,7 +18,10 @@ enum { /* reference 1.3 */
        KUEUE_MAX_COVERED = 64, /* resources of one group */
        KUEUE_MAX_POD_SETS = 18,
        KUEUE_MAX_REQUESTS = 32, /* resources that one pod set asks */
-       KUEUE_MAX_DEPTH = 16,	/* of a cohort tree */
+       KUEUE_MAX_DEPTH = 16,	/* cohorts above a queue; a deeper tree counts as a cycle */
+       KUEUE_MAX_LABELS = 8,	/* of a flavor; taints and tolerations too */
+       KUEUE_MAX_NODES = 1 << 17,
+       KUEUE_MAX_NAMES = 1 << 16, /* of flavors, and of resources */
 };
 
 #define KUEUE_NONE UINT32_MAX

@@ -62,7 +62,9 @@ struct kueue_workload {
 	/* what the last attempt tried (2.5, resume): by pod set x request, or NULL */
 	int32_t *tried;
 	uint64_t tried_generation;
-	struct kueue_workload *prev, *next; /* of those that hold quota in its queue */
+	/* among those that hold quota in its queue: kueue_holders.h */
+	struct rank_node by_victim;
+	bool taken;
 };
 
 #endif
