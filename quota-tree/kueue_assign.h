@@ -73,9 +73,11 @@ struct kueue_assignment {
 	enum kueue_no_fit no_fit;
 	uint32_t borrow_level; /* highest */
 	int32_t counts[KUEUE_MAX_POD_SETS];
-	/* By pod set, then as requests are; `pods` last where the queue covers it. Resources that
-	 * need no flavor (zero of one that no group covers; IgnoreUndeclared) have none. A pod set
-	 * that got nothing has none. */
+	/* One for every request of every pod set, in the order of kueue_workload_requests() (`pods`
+	 * among them where the queue covers it), whatever the outcome: flavor KUEUE_NONE and mode
+	 * NO_FIT where none was found, KUEUE_NONE and FIT where none is needed (zero of a resource
+	 * that no group covers; IgnoreUndeclared). So places mean the same from attempt to attempt,
+	 * and the workload keeps .tried by them. */
 	struct VEC(struct kueue_choice) choices;
 	uint32_t first_choice[KUEUE_MAX_POD_SETS + 1];
 	struct VEC(struct kueue_use) uses; /* what would be charged: sums over the pod sets */
@@ -88,8 +90,8 @@ struct kueue_assignment {
 void kueue_assignment_done(struct kueue_assignment *a);
 
 /*
- * Assigns at `counts` pods per pod set (NULL: those of the workload, less the reclaimable),
- * resuming after the flavors tried before as the rules say. *ret is reused memory of the caller,
+ * Assigns at `counts` pods per pod set (NULL: kueue_workload_count()), each group from the flavor
+ * after the last one tried in w->tried, when there is one. *ret is reused memory of the caller,
  * zeroed the first time. Nothing is charged.
  */
 void kueue_assign(struct kueue_forest *f, const struct kueue_workload *w, const int32_t *counts,
@@ -100,13 +102,6 @@ void kueue_assign(struct kueue_forest *f, const struct kueue_workload *w, const 
 enum { KUEUE_MAX_COMBINATIONS = 1024 };
 bool kueue_assign_next(struct kueue_forest *f, const struct kueue_workload *w,
 		       struct kueue_assignment *a);
-/* Keeps what this attempt tried in the workload, for the next one to go on from (2.5, resume). */
-void kueue_assign_remember(const struct kueue_forest *f, struct kueue_workload *w,
-			   const struct kueue_assignment *a);
-void kueue_assign_forget(struct kueue_workload *w);
-/* Whether flavors are left that the remembered attempt did not try: it goes back to the heap. */
-bool kueue_assign_is_unfinished(const struct kueue_workload *w);
-
 /* "NoMatchingFlavor", ...; "" for NONE. */
 const char *kueue_no_fit_to_string(enum kueue_no_fit reason);
 
