@@ -146,7 +146,9 @@ struct kueue_options {
 	bool recompute_on_overlap;     /* RecomputeAssignmentUponPreemptionTargetsOverlap */
 	bool preserve_scan_progress;   /* FlavorFungibilityPreserveScanProgress */
 	bool one_head_per_cycle;       /* exactly Kueue's pace; off: queues go on within a cycle */
-	int64_t usage_half_life;       /* AdmissionFairSharing: us; 0: usage does not decay */
+	/* AdmissionFairSharing, us: usageHalfLifeTime (0: nothing is remembered) and
+	 * usageSamplingInterval */
+	int64_t usage_half_life, usage_sampling_interval;
 };
 /* The defaults of reference 1.8. */
 struct kueue_options kueue_options_default(void);

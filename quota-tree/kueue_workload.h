@@ -6,10 +6,12 @@
  * Made by kueue_queues_add() (kueue_queues.h) and freed by kueue_queues_remove(). Fields are read
  * by the engine's files and by core; only the engine's functions write them.
  *
- * What workloads of one shape share (requests, constraints, priority apart) is kept once and
- * counted: struct kueue_shape. Eligibility of flavors is worked out once per shape and edit.
+ * What workloads of one shape share (pod sets, requests, constraints; not the priority) is kept
+ * once and counted: struct kueue_shape. Two workloads of one shape and priority get the same answer
+ * from the same queue: they are one equivalence class (reference/kueue.md section 2.3).
  */
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "quota-tree/kueue_forest.h"
 #include "quota-tree/rank_tree.h"
@@ -35,10 +37,14 @@ struct kueue_shape_set {
 struct kueue_shape {
 	struct arena mem;
 	struct span key; /* bytes that are equal for equal shapes */
-	uint32_t refs, number;
+	uint32_t refs;
+	uint32_t number; /* dense; given again once the shape is gone */
 	const struct kueue_shape_set *sets;
 	size_t n_sets;
 };
+
+struct kueue_class; /* kueue_class.h */
+struct kueue_lane;  /* kueue_class.h */
 
 struct kueue_workload {
 	/* identity */
@@ -51,20 +57,72 @@ struct kueue_workload {
 	int32_t priority;
 	int64_t created, queue_order, reserved_at;
 	bool sticky; /* preemptor that waits for its victims (BestEffortFIFO) */
-	struct rank_node by_queue;
 	/* standing */
 	enum kueue_state state;
+	bool listed;		/* counts as pending and has a position; held ones may not */
+	bool preemptor;		/* issued preemptions and waits for them; sticky ones are too */
 	struct kueue_use *uses; /* charged while RESERVING, ADMITTED or EVICTED */
 	size_t n_uses;
 	int32_t *counts; /* by pod set: admitted counts, else NULL (those of the shape) */
 	/* reclaimablePods by pod set, or NULL */
 	int32_t *reclaimable;
-	/* what the last attempt tried (2.5, resume): by pod set x request, or NULL */
+	/* What the last attempt tried (2.5, resume): kueue_choice.tried by choice; NULL: nothing to
+	 * resume. Always current: the queues drop it when the rules say so. */
 	int32_t *tried;
+	uint32_t n_tried;
 	uint64_t tried_generation;
+	uint64_t tried_cycle; /* of kueue_queues.h */
 	/* among those that hold quota in its queue: kueue_holders.h */
 	struct rank_node by_victim;
 	bool taken;
+	/* where it waits; the queues' own */
+	struct kueue_class *class;
+	struct kueue_lane *lane; /* of its LocalQueue */
+	struct rank_node by_queue, by_local, by_class;
 };
+
+/* ---- shapes ---- */
+
+struct kueue_shapes {
+	struct map by_key;
+	struct VEC(struct kueue_shape *) by_number; /* NULL: free */
+	struct VEC(uint32_t) free_numbers;
+};
+void kueue_shapes_done(struct kueue_shapes *s); /* every shape must have been given back */
+
+/* ---- making workloads: kueue_queues.c and tests ---- */
+
+/* A PENDING workload of that queue (or KUEUE_NONE), filed nowhere. The spec is copied. ERR_INVALID
+ * with the field: more pod sets or requests than kueue_spec.h allows, a resource twice, negative
+ * numbers, or totals beyond int64. */
+int kueue_workload_create(struct kueue_shapes *shapes, struct kueue_forest *f, uint32_t queue,
+			  const struct kueue_workload_spec *spec, struct kueue_workload **ret,
+			  struct err *reterr) MUST_CHECK;
+/* NULL is accepted; returns NULL. */
+struct kueue_workload *kueue_workload_free(struct kueue_shapes *shapes, struct kueue_workload *w);
+
+/* Pods of a set that count: its size less its reclaimable pods; where it holds quota for fewer
+ * (partial admission), at most those. Reclaimable pods are counted against the full size, as
+ * Kueue's totalRequestsFromAdmission does. */
+int32_t kueue_workload_count(const struct kueue_workload *w, size_t set);
+/*
+ * What `count` pods of a set ask in a queue: as the shape lists them, times count, saturating at
+ * QUOTA_UNLIMITED; `pods` last, standing for itself, when the queue covers it (over what a pod says
+ * of `pods`). Flavors are KUEUE_NONE. Returns how many; out has room for KUEUE_MAX_REQUESTS + 1.
+ */
+size_t kueue_workload_requests(const struct kueue_forest *f, const struct kueue_workload *w,
+			       uint32_t queue, size_t set, int32_t count, struct kueue_use *out);
+void kueue_workload_forget_tried(struct kueue_workload *w);
+/* Whether minCount lies below count in some pod set. */
+bool kueue_workload_is_partial(const struct kueue_workload *w);
+
+static inline bool kueue_workload_holds_quota(const struct kueue_workload *w)
+{
+	return w->state >= KUEUE_RESERVING;
+}
+
+/* The order of one queue, AdmissionFairSharing apart (reference 2.1): sticky, priority, queue-order
+ * timestamp, uid; then name, so that it is total. Negative when a goes first. */
+int kueue_workload_cmp(const struct kueue_workload *a, const struct kueue_workload *b);
 
 #endif
