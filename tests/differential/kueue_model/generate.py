@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""usage: generate.py FIRST_SEED COUNT [STEPS]
+
+Random scenarios as JSON lines, with what the model decides after each step. A line is one
+operation; "expect" says what must be seen when cycles have run until nothing moves:
+  decisions  in order within each cohort tree: "TREE|admit WL POD_SET*COUNT:RESOURCE=FLAVOR,..."
+             or "TREE|preempt WL VICTIM/REASON ..." (only victims that were not evicted before)
+  waits      "WL REASON" of everybody whom its last own attempt left waiting
+  usage      "NODE FLAVOR RESOURCE AMOUNT", amounts above zero, queues and cohorts
+  shares     "QUEUE SHARE" as status.fairSharing shows it (fair sharing only)
+  counts     "QUEUE PENDING RESERVING"
+  order      "QUEUE WL WL ..." pending workloads in their order
+"""
+import json
+import random
+import sys
+
+from hub import Hub
+from spec import Flavor, Group, Node, Options, PodSet, Queue, Quota, Workload
+
+TAINT = {"key": "spot", "value": "yes", "effect": "NoSchedule"}
+
+
+def put(line):
+    sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+
+class Scenario:
+    def __init__(self, seed, steps):
+        self.seed, self.rng, self.steps = seed, random.Random(seed), steps
+        self.hub, self.time, self.serial = Hub(), 1000, 0
+
+    def chance(self, p):
+        return self.rng.random() < p
+
+    # objects
+    def options(self):
+        o = Options()
+        o.fair_sharing = self.chance(0.35)
+        if o.fair_sharing and self.chance(0.5):
+            o.fair_strategies = self.rng.choice([("LessThanInitialShare",),
+                                                 ("LessThanOrEqualToFinalShare",)])
+        for gate, p in (("partial_admission", 0.05), ("flavor_fungibility", 0.05),
+                        ("equivalence_hashing", 0.15), ("preempt_within_nominal", 0.15),
+                        ("prioritize_non_borrowing", 0.15), ("recompute_on_overlap", 0.15),
+                        ("preserve_scan_progress", 0.1), ("ignore_undeclared", -1)):
+            if p < 0:
+                o.ignore_undeclared = self.chance(0.1)
+            elif self.chance(p):
+                setattr(o, gate, False)
+        self.hub.options = o
+        put({"op": "options", "seed": self.seed, **{k: v for k, v in vars(o).items()}})
+
+    def flavor(self, name):
+        f = Flavor(name, {"kind": name} if self.chance(0.7) else {},
+                   [TAINT] if self.chance(0.15) else [],
+                   [{"key": "spot", "operator": "Exists"}] if self.chance(0.1) else [])
+        self.hub.edited(self.hub.flavors, name, f)
+        put({"op": "flavor", "name": name, "labels": f.labels, "taints": f.taints,
+             "tolerations": f.tolerations})
+
+    def quota(self, in_cohort, most=10):
+        nominal = self.rng.choice([0, 2, 4, 4, 6, 8, most, most])
+        borrowing = self.rng.choice([None, None, None, 2, 4, 8]) if in_cohort else None
+        lending = self.rng.randint(0, nominal) if in_cohort and self.chance(0.2) else None
+        return Quota(nominal, borrowing, lending)
+
+    def groups(self, in_cohort, p=1.0):
+        if not self.chance(p):
+            return []
+        names = list(self.flavors)
+        groups = []
+        resources = [["cpu", "memory"], ["gpu"]] if self.two_groups else \
+            [["cpu", "memory"] if self.memory else ["cpu"]]
+        if self.pods:
+            resources[0] = resources[0] + ["pods"]
+        for i, covered in enumerate(resources):
+            mine = names if not self.two_groups else (names[:-1] if i == 0 else names[-1:])
+            mine = self.rng.sample(mine, self.rng.randint(1, len(mine)))
+            groups.append(Group(covered, mine, {
+                (f, r): self.quota(in_cohort, 20 if r in ("memory", "pods") else 10)
+                for f in mine for r in covered}))
+        return groups
+
+    def group_lines(self, groups):
+        return [{"resources": g.resources, "flavors": g.flavors, "quotas": [
+            [g.quotas[(f, r)].nominal, g.quotas[(f, r)].borrowing, g.quotas[(f, r)].lending]
+            for f in g.flavors for r in g.resources]} for g in groups]
+
+    def cohort(self, name, parent):
+        c = Node(name, parent, self.groups(parent is not None, 0.5),
+                 self.rng.choice([1.0, 1.0, 1.0, 2.0, 0.5, 0.0]))
+        self.hub.edited(self.hub.cohorts, name, c)
+        put({"op": "cohort", "name": name, "parent": parent, "weight": c.weight,
+             "groups": self.group_lines(c.groups), "expect": self.expect()})
+
+    def queue(self, name):
+        parent = self.rng.choice([None] + self.cohort_names * 5) if self.cohort_names else None
+        any_policy = ["Never", "LowerPriority", "Any", "Any"]
+        q = Queue(name, parent, self.groups(parent is not None),
+                  self.rng.choice([1.0, 1.0, 1.0, 2.0, 0.5, 0.0]))
+        q.strategy = self.rng.choice(["BestEffortFIFO", "BestEffortFIFO", "StrictFIFO"])
+        q.stopped = self.chance(0.04)
+        q.within = self.rng.choice(["Never", "LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority"])
+        q.reclaim = self.rng.choice(any_policy)
+        if q.reclaim != "Never" and self.chance(0.4):
+            q.borrow_policy = "LowerPriority"
+            q.threshold = self.rng.choice([None, 0, 1, 2])
+        q.when_can_borrow = self.rng.choice(["MayStopSearch", "TryNextFlavor"])
+        q.when_can_preempt = self.rng.choice(["MayStopSearch", "TryNextFlavor"])
+        if q.when_can_borrow == q.when_can_preempt == "TryNextFlavor":
+            q.preference = self.rng.choice(["BorrowingOverPreemption", "PreemptionOverBorrowing"])
+        self.hub.edited(self.hub.queues, name, q)
+        put({"op": "queue", "name": name, "cohort": parent, "weight": q.weight,
+             "strategy": q.strategy, "stopped": q.stopped, "within": q.within,
+             "reclaim": q.reclaim, "borrow_policy": q.borrow_policy, "threshold": q.threshold,
+             "when_can_borrow": q.when_can_borrow, "when_can_preempt": q.when_can_preempt,
+             "preference": q.preference, "groups": self.group_lines(q.groups),
+             "expect": self.expect()})
+
+    def pod_set(self, name, names):
+        requests = {"cpu": self.rng.choice([1, 1, 2, 2, 3, 5])}
+        if self.chance(0.4 if self.memory or self.two_groups else 0.02):
+            requests["memory"] = self.rng.randint(0, 5)
+        if self.two_groups and self.chance(0.4):
+            requests["gpu"] = self.rng.randint(0, 3)
+        count = self.rng.choice([1, 1, 1, 1, 2])
+        p = PodSet(name, count, requests)
+        if self.chance(0.06):
+            p.selector = {"kind": self.rng.choice(names)}
+        elif self.chance(0.05):
+            p.affinity = [[{"key": self.rng.choice(["kind", "zone"]),
+                            "operator": self.rng.choice(["In", "NotIn"]),
+                            "values": [self.rng.choice(names)]}]]
+        if self.chance(0.3):
+            p.tolerations = [{"key": "spot", "operator": "Equal", "value": "yes"}]
+        return p
+
+    def add(self):
+        names = list(self.hub.flavors)
+        sets = [self.pod_set("main" if i == 0 else "more", names)
+                for i in range(1 if self.chance(0.75) else 2)]
+        if self.chance(0.2):
+            sets[0].count = self.rng.randint(2, 5)
+            sets[0].min_count = self.rng.randint(1, sets[0].count)
+        self.serial += 1
+        name = "w%d" % self.serial
+        w = Workload(name, self.rng.choice(sorted(self.hub.queues)), self.rng.randint(0, 3),
+                     self.time, sets, uid="u%03d" % self.rng.randint(0, 999) + name)
+        self.hub.add(w)
+        put({"op": "add", "name": name, "uid": w.uid, "queue": w.queue, "priority": w.priority,
+             "created": w.created, "pod_sets": [
+                 {"name": p.name, "count": p.count, "min_count": p.min_count or 0,
+                  "requests": p.requests, "selector": p.selector, "affinity": p.affinity,
+                  "tolerations": p.tolerations} for p in sets], "expect": self.expect()})
+
+    # steps
+    def pick(self, *states):
+        found = sorted(w.name for w in self.hub.workloads.values() if w.state in states)
+        return self.rng.choice(found) if found else None
+
+    def act(self, op, name, **more):
+        put({"op": op, "name": name, **more, "expect": self.expect()})
+
+    def step(self):
+        self.time += self.rng.randint(1, 5)
+        evicted = self.pick("evicted")
+        if evicted and self.chance(0.5):
+            hold = self.chance(0.1)
+            self.hub.released(evicted, hold)
+            return self.act("released", evicted, hold=hold)
+        what = self.rng.random()
+        if what < 0.65:
+            return self.add()
+        if what < 0.75:
+            name = self.pick("admitted")
+            if name:
+                self.hub.remove(name)
+                return self.act("remove", name)
+        if what < 0.79:
+            name = self.pick("pending", "parked")
+            if name:
+                self.hub.remove(name)
+                return self.act("remove", name)
+        if what < 0.82:
+            name = self.pick("pending", "parked")
+            if name:
+                self.hub.hold(name)
+                return self.act("hold", name)
+        if what < 0.85:
+            name = self.pick("held")
+            if name:
+                self.hub.unhold(name)
+                return self.act("unhold", name)
+        if what < 0.88:
+            name = self.pick("pending", "parked")
+            if name:
+                priority = self.rng.randint(0, 3)
+                self.hub.set_priority(name, priority)
+                return self.act("priority", name, priority=priority)
+        if what < 0.91:
+            name = self.pick("admitted")
+            if name:
+                self.hub.evict(name)
+                return self.act("evict", name)
+        if what < 0.96:
+            return self.queue(self.rng.choice(sorted(self.hub.queues)))
+        if what < 0.98 and self.cohort_objects:
+            name = self.rng.choice(sorted(self.cohort_objects))
+            return self.cohort(name, self.cohort_objects[name])
+        return self.add()
+
+    def expect(self):
+        hub = self.hub
+        decisions = hub.run(self.time)
+        forest = hub.forest()
+
+        def tree(name):
+            return forest.root(("q", hub.workloads[name].queue))[1]
+        lines = []
+        for d in decisions:
+            if d[0] == "admit":
+                sets = [" %s*%d:%s" % (p.name, n, ",".join("%s=%s" % x for x in sorted(f.items())))
+                        for p, n, f in zip(hub.workloads[d[1]].pod_sets, d[3], d[2])]
+                lines.append("%s|admit %s%s" % (tree(d[1]), d[1], "".join(sets)))
+            else:
+                lines.append("%s|preempt %s%s" % (
+                    tree(d[1]), d[1], "".join(" %s/%s" % v for v in d[2])))
+        nodes = [("q", q) for q in sorted(hub.queues)] + [("c", c) for c in sorted(forest.cohorts)]
+        out = {"decisions": sorted(lines, key=lambda x: x.split("|")[0]), "time": self.time}
+        out["waits"] = ["%s %s" % (w.name, w.told) for _, w in sorted(hub.workloads.items())
+                        if w.state in ("pending", "parked") and w.told]
+        out["usage"] = ["%s %s %s %d" % (n[1], c[0], c[1], forest.usage(n, c)) for n in nodes
+                        for c in sorted(forest.cells(n)) if forest.usage(n, c)]
+        if hub.options.fair_sharing:
+            out["shares"] = ["%s %d" % (n[1], forest.share(n).status()) for n in nodes
+                             if n[0] == "q"]
+        pending = {q: [w for w in hub.workloads.values() if w.queue == q and
+                       w.state in ("pending", "parked")] for q in hub.queues}
+        out["counts"] = ["%s %d %d" % (q, len(pending[q]), sum(
+            w.queue == q and w.state in ("admitted", "evicted") for w in hub.workloads.values()))
+            for q in sorted(hub.queues)]
+        out["order"] = [" ".join([q] + [w.name for w in self.sorted_pending(q, pending[q])])
+                        for q in sorted(hub.queues)]
+        return out
+
+    def sorted_pending(self, queue, waiting):
+        best_effort = self.hub.queues[queue].strategy == "BestEffortFIFO"
+        return sorted(waiting, key=lambda w: (
+            not (best_effort and self.hub.sticky.get(queue) == w.name),
+            -w.priority, w.queue_order, w.uid))
+
+    def run(self):
+        self.options()
+        self.two_groups, self.pods = self.chance(0.25), self.chance(0.12)
+        self.memory = self.chance(0.4)
+        self.flavors = ["red", "blue", "gold"][:self.rng.randint(2 if self.two_groups else 1, 3)]
+        for f in self.flavors:
+            self.flavor(f)
+        shape = self.rng.choice([0, 1, 1, 1, 2, 3, 3, 4])
+        self.cohort_names = ["root", "left", "right", "deep"][:shape] + \
+            (["other"] if self.chance(0.15) else [])
+        parents = {"root": None, "left": "root", "right": "root", "deep": "left", "other": None}
+        self.cohort_objects = {}
+        for name in self.cohort_names:
+            if parents[name] or self.chance(0.5):
+                self.cohort_objects[name] = parents[name]
+                self.cohort(name, parents[name])
+        for i in range(self.rng.randint(2, 5)):
+            self.queue("cq%d" % i)
+        for _ in range(self.steps):
+            self.step()
+
+
+def main():
+    first, count = int(sys.argv[1]), int(sys.argv[2])
+    steps = int(sys.argv[3]) if len(sys.argv) > 3 else 40
+    for seed in range(first, first + count):
+        Scenario(seed, steps).run()
+
+
+if __name__ == "__main__":
+    main()

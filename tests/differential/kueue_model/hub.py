@@ -1,0 +1,404 @@
+"""The whole cycle (reference 2.1 to 2.3, 2.8): queues, nomination, order, admission, requeue."""
+from functools import cmp_to_key
+
+import preempt
+from assign import (ASSIGN_DEFERRED, ASSIGN_FIT, ASSIGN_NO_FIT, ASSIGN_PREEMPT, Assigner)
+from cohorts import Forest, compare
+from spec import Options
+
+
+class Entry:
+    def __init__(self, wl, assignment, victims):
+        self.wl, self.assignment, self.victims = wl, assignment, victims
+        self.status = "not nominated"  # or skipped, admitted, preempting
+        self.requeue = ""              # why it goes back, as Kueue's RequeueReason
+        self.reason = ""               # why it waits: QuotaReserved=False
+
+
+class Hub:
+    def __init__(self, options=None):
+        self.options = options or Options()
+        self.flavors, self.cohorts, self.queues, self.workloads = {}, {}, {}, {}
+        self.generation = {}  # of a queue: grows when something may be freed
+        self.sticky = {}      # queue -> the preemptor that waits for its victims
+        self.bulk = {}        # queue -> {shape: reason}: hopeless ones that are not tried
+        self.cycle = 0
+
+    # the world
+    def forest(self):
+        held = {}
+        for w in self.workloads.values():
+            if w.state in ("admitted", "evicted"):
+                mine = held.setdefault(w.queue, {})
+                for cell, amount in w.uses.items():
+                    mine[cell] = mine.get(cell, 0) + amount
+        return Forest(self.flavors, self.cohorts, self.queues, held)
+
+    def running(self):
+        return [w for w in self.workloads.values() if w.state in ("admitted", "evicted")]
+
+    def edited(self, objects=None, name=None, value=None):
+        """Sets or deletes an object; everything that waits is tried again."""
+        if objects is not None:
+            if value is None:
+                objects.pop(name, None)
+            else:
+                objects[name] = value
+        for q in self.queues:
+            self.generation[q] = self.generation.get(q, 0) + 1
+            self.wake_queue(q)
+
+    def wake_queue(self, queue):
+        self.bulk[queue] = {}
+        for w in self.workloads.values():
+            if w.queue == queue and w.state == "parked":
+                w.state = "pending"
+
+    def wake_tree(self, queue):
+        """Something was freed in this queue: all of its cohort tree is tried again."""
+        forest = self.forest()
+        if queue not in self.queues or forest.in_cycle(("q", queue)):
+            return
+        root = forest.root(("q", queue))
+        for q in (forest.subtree_queues(root) if root[0] == "c" else [root]):
+            self.wake_queue(q[1])
+
+    # workloads
+    def add(self, w):
+        self.workloads[w.name] = w
+        w.uid = w.uid or w.name
+        w.queue_order = w.queue_order or w.created
+        self.enqueue(w)
+
+    def enqueue(self, w):
+        w.last, w.told = None, ""
+        w.state = "pending"
+        if self.hopeless(w):
+            w.state, w.reason = "parked", self.bulk[w.queue][w.shape()]
+
+    def hopeless(self, w):
+        return w.queue in self.queues and \
+            self.queues[w.queue].strategy == "BestEffortFIFO" and \
+            w.shape() in self.bulk.get(w.queue, {})
+
+    def remove(self, name):
+        """Finished or deleted."""
+        w = self.workloads.pop(name)
+        self.forget(w)
+        if w.state in ("admitted", "evicted"):
+            self.freed(w)
+
+    def forget(self, w):
+        if self.sticky.get(w.queue) == w.name:
+            del self.sticky[w.queue]
+
+    def freed(self, w):
+        self.generation[w.queue] = self.generation.get(w.queue, 0) + 1
+        self.wake_tree(w.queue)
+
+    def evict(self, name):
+        """By somebody else than the cycle; it holds its quota until released()."""
+        self.workloads[name].state = "evicted"
+
+    def released(self, name, hold=False):
+        """An evicted one has stopped."""
+        w = self.workloads[name]
+        w.state, w.uses, w.flavors, w.counts = "pending", {}, [], []
+        self.freed(w)
+        self.enqueue(w)
+        if hold:
+            w.state = "held"
+
+    def hold(self, name):
+        w = self.workloads[name]
+        w.state, w.told = "held", ""
+
+    def unhold(self, name):
+        self.enqueue(self.workloads[name])
+
+    def set_priority(self, name, priority):
+        w = self.workloads[name]
+        w.priority = priority
+        if w.state in ("pending", "parked"):
+            self.enqueue(w)
+
+    # the cycle
+    def in_order(self, queue):
+        """The heap of a queue."""
+        waiting = [w for w in self.workloads.values() if w.queue == queue and w.state == "pending"]
+        best_effort = self.queues[queue].strategy == "BestEffortFIFO"
+        return sorted(waiting, key=lambda w: (
+            not (best_effort and self.sticky.get(queue) == w.name),
+            -w.priority, w.queue_order, w.uid))
+
+    def run_cycle(self, now):
+        """Returns what was decided: [("admit", name, flavors, counts) |
+        ("preempt", name, [(victim, reason)])]."""
+        self.cycle += 1
+        self.now = now
+        forest = self.forest()
+        heads = []
+        for q in sorted(self.queues):
+            if forest.active(q):
+                heads += self.in_order(q)[:1]
+        entries = [self.nominate(w, forest) for w in heads]
+        decisions = []
+        held, gone = forest, {}  # gone: victims of this cycle
+        left = list(entries)
+        while left:
+            e = self.next_entry(left, held)
+            left.remove(e)
+            held = self.process(e, held, gone, decisions)
+        for e in entries:
+            if e.status != "admitted":
+                self.requeue(e)
+        return decisions
+
+    def assigned(self, w, forest, pinned=None, running=None):
+        if w.last is not None and self.outdated(w):
+            w.last = None
+        scene = preempt.Scene(forest, self.running() if running is None else running, self.options)
+        assigner = Assigner(forest, w, self.options, preempt.oracle(scene, w),
+                            self.generation.get(w.queue, 0), self.cycle, pinned)
+        full = assigner.assign()
+        if full.mode() == ASSIGN_FIT:
+            return full, []
+        if full.mode() == ASSIGN_PREEMPT:
+            victims = preempt.targets(scene, w, full.uses(), full.need_preemption())
+            if victims:
+                return full, victims
+        if self.options.partial_admission and any(p.min_count for p in w.pod_sets):
+            found = self.reduced(w, assigner, scene)
+            if found:
+                return found
+        return full, []
+
+    def outdated(self, w):
+        if self.options.preserve_scan_progress:
+            if self.options.equivalence_hashing and w.last.shape != w.shape():
+                return True
+            if self.cycle - w.last.cycle <= 1:
+                return False
+        return self.generation.get(w.queue, 0) > w.last.generation
+
+    def reduced(self, w, assigner, scene):
+        """Partial admission: binary search over how many pods less."""
+        deltas = [p.count - (p.min_count or p.count) for p in w.pod_sets]
+        total = sum(deltas)
+        if not total:
+            return None
+
+        def attempt(i):
+            counts = [p.count - d * i // total for p, d in zip(w.pod_sets, deltas)]
+            a = assigner.assign(counts)
+            if a.mode() == ASSIGN_FIT:
+                return a, []
+            if a.mode() == ASSIGN_PREEMPT:
+                victims = preempt.targets(scene, w, a.uses(), a.need_preemption())
+                if victims:
+                    return a, victims
+            return None
+        low, high, good, found = 0, total + 1, None, None
+        while low < high:
+            mid = (low + high) // 2
+            r = attempt(mid)
+            if r:
+                good, found, high = mid, r, mid
+            else:
+                low = mid + 1
+        return found if good == low else None
+
+    def nominate(self, w, forest):
+        assignment, victims = self.assigned(w, forest)
+        w.last = assignment.progress
+        return Entry(w, assignment, victims)
+
+    def next_entry(self, left, forest):
+        if self.options.fair_sharing:
+            return self.fairest(left, forest)
+
+        def key(e):
+            priority = -e.wl.priority if self.options.priority_sorting_within_cohort else 0
+            return (e.assignment.borrow(), priority, e.wl.queue_order, e.wl.uid)
+        return min(left, key=key)
+
+    def fairest(self, left, forest):
+        """A tournament in the tree of the first one left."""
+        by_queue = {("q", e.wl.queue): e for e in left}
+        first = min(by_queue)
+        root = forest.root(first)
+        if root == first:
+            return by_queue[first]
+
+        def less(a, b, cohort):
+            """Whether a goes before b among the children of the cohort."""
+            sa, sb = share(a, cohort), share(b, cohort)
+            if self.options.prioritize_non_borrowing:
+                ba, bb = sa.borrows_on(a.assignment.uses()), sb.borrows_on(b.assignment.uses())
+                if ba != bb:
+                    return -1 if bb else 1
+            c = compare(sa, sb)
+            if c:
+                return c
+            if self.options.priority_sorting_within_cohort and a.wl.priority != b.wl.priority:
+                return b.wl.priority - a.wl.priority
+            ka, kb = (a.wl.queue_order, a.wl.uid), (b.wl.queue_order, b.wl.uid)
+            return (ka > kb) - (ka < kb)
+
+        def share(e, cohort):
+            after = forest.charged(e.wl.queue, e.assignment.uses())
+            path = [("q", e.wl.queue)] + forest.path(("q", e.wl.queue))
+            return after.share(path[path.index(cohort) - 1])
+
+        def winner(cohort):
+            candidates = [winner(c) for c in forest.child_cohorts(cohort)]
+            candidates += [by_queue.get(q) for q in forest.child_queues(cohort)]
+            candidates = [c for c in candidates if c]
+            return min(candidates, key=cmp_to_key(lambda a, b: less(a, b, cohort))) \
+                if candidates else None
+        return winner(root)
+
+    def process(self, e, held, gone, decisions):
+        """Decides one entry; returns the forest with what it holds from now on."""
+        w, queue = e.wl, self.queues[e.wl.queue]
+        fits = self.fits(e, held, gone)
+        if self.options.recompute_on_overlap and any(v.name in gone for v, _ in e.victims):
+            self.recompute(e, held, gone)
+            fits = self.fits(e, held, gone)
+        mode, uses = e.assignment.mode(), e.assignment.uses()
+        if mode == ASSIGN_NO_FIT:
+            e.requeue, e.reason = "NoFit", e.assignment.no_fit_reason(queue)
+            return held
+        if mode == ASSIGN_PREEMPT and not e.victims:
+            e.requeue, e.reason = "PreemptionNoCandidates", "WaitingForQuota"
+            if queue.reclaim != "Any":
+                return held.charged(w.queue, self.to_reserve(e, held))
+            return held
+        if mode == ASSIGN_DEFERRED:
+            e.requeue, e.reason = "PendingPreemption", "WaitingForPreemptedWorkloads"
+            w.last = None
+            return held.charged(w.queue, uses)
+        if any(v.name in gone for v, _ in e.victims) or not fits:
+            e.status, e.reason = "skipped", "WaitingForQuota"
+            if not self.options.preserve_scan_progress:
+                w.last = None
+            return held
+        for v, _ in e.victims:
+            gone[v.name] = v
+        if mode == ASSIGN_PREEMPT:
+            self.preempt(e, decisions)
+        else:
+            self.admit(e, decisions)
+        return held.charged(w.queue, uses)
+
+    def fits(self, e, held, gone):
+        without = held
+        merged = {**gone, **{v.name: v for v, _ in e.victims}}
+        for v in merged.values():
+            without = without.charged(v.queue, v.uses, -1)
+        if not without.fits(e.wl.queue, e.assignment.uses()):
+            return False
+        if self.options.freed_counts_when_gone and e.assignment.mode() == ASSIGN_FIT:
+            return self.forest().fits(e.wl.queue, e.assignment.uses())
+        return True
+
+    def recompute(self, e, held, gone):
+        """Its victims overlap with those of an earlier entry: again, as if those were gone."""
+        w = e.wl
+        w.last = None
+        pinned = [{r: c.flavor for r, c in p.flavors.items()} for p in e.assignment.pod_sets]
+        pinned += [{}] * (len(w.pod_sets) - len(pinned))
+        later = held
+        for v in gone.values():
+            later = later.charged(v.queue, v.uses, -1)
+        e.assignment, e.victims = self.assigned(
+            w, later, pinned, [r for r in self.running() if r.name not in gone])
+        w.last = e.assignment.progress
+        if e.assignment.mode() == ASSIGN_FIT:
+            e.assignment.forced = ASSIGN_DEFERRED
+
+    def to_reserve(self, e, held):
+        out = {}
+        for cell, v in e.assignment.uses().items():
+            quota = held.quota(("q", e.wl.queue), cell)
+            used = held.usage(("q", e.wl.queue), cell)
+            if e.assignment.borrow() > 0:
+                out[cell] = v if quota.borrowing is None else \
+                    min(v, quota.nominal + quota.borrowing - used)
+            else:
+                out[cell] = max(0, min(v, quota.nominal - used))
+        return out
+
+    def preempt(self, e, decisions):
+        new = [(v.name, why) for v, why in e.victims if v.state != "evicted"]
+        for v, _ in e.victims:
+            v.state = "evicted"
+        e.requeue, e.reason = "PendingPreemption", "WaitingForPreemptedWorkloads"
+        e.wl.last = None
+        if new:
+            decisions.append(("preempt", e.wl.name, new))
+
+    def admit(self, e, decisions):
+        w = e.wl
+        w.state, w.uses = "admitted", e.assignment.uses()
+        w.flavors = [{r: c.flavor for r, c in p.flavors.items()} for p in e.assignment.pod_sets]
+        w.counts = [p.count for p in e.assignment.pod_sets]
+        w.reserved_at, w.reason, w.told, w.last = self.now, "", "", None
+        self.forget(w)
+        e.status = "admitted"
+        decisions.append(("admit", w.name, w.flavors, w.counts))
+
+    def requeue(self, e):
+        w, queue = e.wl, self.queues[e.wl.queue]
+        w.reason = w.told = e.reason
+        if e.status == "skipped" and not e.requeue:
+            e.requeue = "FailedAfterNomination"
+        if e.requeue == "PendingPreemption":
+            self.sticky[w.queue] = w.name
+        at_once = queue.strategy == "StrictFIFO" or \
+            e.requeue in ("FailedAfterNomination", "PendingPreemption")
+        if at_once or (w.last is not None and w.last.pending()):
+            return
+        w.state = "parked"
+        if self.options.equivalence_hashing and queue.strategy == "BestEffortFIFO":
+            self.bulk.setdefault(w.queue, {})[w.shape()] = e.reason
+            for other in self.workloads.values():
+                if other.queue == w.queue and other.state == "pending" and \
+                        other.shape() == w.shape():
+                    other.state, other.reason = "parked", e.reason
+
+    def run(self, now, most=200):
+        """Cycles until nothing moves; all decisions in order."""
+        out, seen = [], set()
+        for _ in range(most):
+            decided = self.run_cycle(now)
+            out += decided
+            if decided:
+                seen = set()
+                continue
+            mark = self.signature()
+            if mark in seen:
+                return out
+            seen.add(mark)
+        raise RuntimeError("no end")
+
+    def signature(self):
+        return (tuple(sorted((w.name, w.state, repr(w.last and w.last.tried))
+                             for w in self.workloads.values())), tuple(sorted(self.sticky.items())))
+
+    def check(self):
+        """What must hold after every step: nobody above a limit that no edit has lowered."""
+        forest = self.forest()
+        broken = []
+        for node in [("q", q) for q in self.queues] + [("c", c) for c in forest.cohorts]:
+            for cell in forest.cells(node):
+                limit = forest.borrowing_limit(node, cell)
+                if not forest.parent(node):
+                    most = forest.subtree(node, cell)
+                elif limit is not None:
+                    most = forest.subtree(node, cell) + limit
+                else:
+                    continue
+                if forest.usage(node, cell) > most:
+                    broken.append((node, cell, forest.usage(node, cell), most))
+        return broken

@@ -1,0 +1,150 @@
+"""The model against numbers worked out by hand (reference 2.4 to 2.7)."""
+import unittest
+
+from cohorts import Forest
+from hub import Hub
+from spec import Flavor, Group, Node, Options, PodSet, Queue, Quota, Workload
+
+CPU = ("default", "cpu")
+
+
+def group(nominal, borrowing=None, lending=None, flavor="default"):
+    return [Group(["cpu"], [flavor], {(flavor, "cpu"): Quota(nominal, borrowing, lending)})]
+
+
+def job(name, queue, cpu, priority=0, created=0, count=1, minimum=None):
+    return Workload(name, queue, priority, created, [PodSet("main", count, {"cpu": cpu}, minimum)])
+
+
+def hub(queues, cohorts=(), options=None, flavors=("default",)):
+    h = Hub(options)
+    for f in flavors:
+        h.flavors[f] = Flavor(f)
+    for c in cohorts:
+        h.cohorts[c.name] = c
+    for q in queues:
+        h.queues[q.name] = q
+    return h
+
+
+class CohortMath(unittest.TestCase):
+    def forest(self, held):
+        # root r (nominal 5) has a (10, lends 4), b (10, borrows 3), c (0).
+        return Forest({"default": Flavor("default")}, {"r": Node("r", None, group(5))}, {
+            "a": Queue("a", "r", group(10, None, 4)),
+            "b": Queue("b", "r", group(10, 3)),
+            "c": Queue("c", "r", group(0)),
+        }, {q: {CPU: v} for q, v in held.items()})
+
+    def test_subtree_and_local_quota(self):
+        f = self.forest({})
+        # a keeps 10 - 4 = 6 for itself; r has 5 + 4 + 10 + 0 = 19.
+        self.assertEqual(f.local(("q", "a"), CPU), 6)
+        self.assertEqual(f.local(("q", "b"), CPU), 0)
+        self.assertEqual(f.subtree(("c", "r"), CPU), 19)
+
+    def test_available(self):
+        f = self.forest({})
+        # a: 6 of its own + all 19; b: min(19, 10 + 3); c: 19.
+        self.assertEqual([f.available(q, CPU) for q in "abc"], [25, 13, 19])
+        self.assertEqual(f.potential(("q", "b"), CPU), 13)
+        f = self.forest({"a": 8, "c": 3})
+        # Of a's 8 two are above its 6: r's usage is 2 + 3 = 5, 14 are left.
+        self.assertEqual(f.usage(("c", "r"), CPU), 5)
+        self.assertEqual([f.available(q, CPU) for q in "abc"], [14, 13, 14])
+
+    def test_debt_lowers_what_siblings_may_take(self):
+        f = self.forest({"b": 21})  # an edit has lowered b
+        self.assertEqual([f.raw_available(("q", q), CPU) for q in "abc"], [6 - 2, -8, -2])
+        self.assertEqual([f.available(q, CPU) for q in "abc"], [4, 0, 0])
+
+    def test_level(self):
+        f = self.forest({"a": 8})
+        self.assertEqual(f.level_that_fits("a", CPU, 2), (0, True))
+        self.assertEqual(f.level_that_fits("a", CPU, 3), (1, False))
+
+    def test_share(self):
+        f = self.forest({"c": 6})
+        # 6 borrowed of 19 lendable: 315.78...; shown as its ceiling.
+        self.assertAlmostEqual(f.share(("q", "c")).value(), 6000 / 19)
+        self.assertEqual(f.share(("q", "c")).status(), 316)
+        self.assertEqual(f.share(("q", "a")).status(), 0)
+        self.assertEqual(f.share(("c", "r")).status(), 0)
+
+
+class Cycle(unittest.TestCase):
+    def test_borrowing_level_goes_before_priority(self):
+        h = hub([Queue("a", "r", group(4)), Queue("b", "r", group(4))])
+        h.add(job("big", "a", 6, priority=9, created=1))
+        h.add(job("own", "b", 4, priority=0, created=2))
+        self.assertEqual([d[1] for d in h.run_cycle(1)], ["own"])
+
+    def test_within_queue_lowest_priority_newest_goes(self):
+        h = hub([Queue("a", None, group(6), within="LowerPriority")])
+        for i, n in enumerate(["x", "y", "z"]):
+            h.add(job(n, "a", 2, created=i))
+            h.run(i)
+        h.add(job("p", "a", 2, priority=1, created=9))
+        self.assertEqual(h.run(9), [("preempt", "p", [("z", "InClusterQueue")])])
+        h.released("z")
+        self.assertEqual([d[:2] for d in h.run(10)], [("admit", "p")])
+        self.assertEqual(h.workloads["z"].state, "parked")
+
+    def test_fill_back_spares_who_need_not_go(self):
+        # 10 in use by 1 (newest first), 3, 6; 6 are asked: 1, 3, 6 go one by one, 1 and 3 stay.
+        h = hub([Queue("a", None, group(10), within="LowerPriority")])
+        for i, v in enumerate([6, 3, 1]):
+            h.add(job("w%d" % v, "a", v, created=i))
+            h.run(i)
+        h.add(job("p", "a", 6, priority=1, created=9))
+        self.assertEqual(h.run(9), [("preempt", "p", [("w6", "InClusterQueue")])])
+
+    def test_reclaim_takes_from_who_borrows(self):
+        h = hub([Queue("a", "r", group(4), reclaim="Any"), Queue("b", "r", group(4))])
+        h.add(job("b1", "b", 4, priority=5, created=1))
+        h.run(1)
+        h.add(job("b2", "b", 4, priority=9, created=2))
+        h.run(2)
+        h.add(job("a1", "a", 4, priority=0, created=3))
+        self.assertEqual(h.run(3), [("preempt", "a1", [("b1", "InCohortReclamation")])])
+
+    def test_blocked_preemptor_holds_capacity_for_its_cycle(self):
+        # a's head needs all of a but may preempt nobody; it keeps b from borrowing a's free 2.
+        h = hub([Queue("a", "r", group(4), strategy="StrictFIFO"), Queue("b", "r", group(0))])
+        h.add(job("a0", "a", 2, created=0))
+        h.run(0)
+        h.add(job("a1", "a", 4, created=1))
+        h.add(job("b1", "b", 2, created=2))
+        self.assertEqual(h.run(2), [])
+        h.queues["a"].reclaim = "Any"
+        self.assertEqual([d[1] for d in h.run(3)], ["b1"])
+
+    def test_partial_admission_takes_as_many_as_fit(self):
+        h = hub([Queue("a", None, group(7))])
+        h.add(job("p", "a", 1, count=10, minimum=2, created=1))
+        self.assertEqual(h.run(1), [("admit", "p", [{"cpu": "default"}], [7])])
+
+    def test_next_flavor_when_the_first_needs_preemption(self):
+        g = [Group(["cpu"], ["x", "y"], {("x", "cpu"): Quota(4), ("y", "cpu"): Quota(4)})]
+        h = hub([Queue("a", None, g, within="LowerPriority")], flavors=("x", "y"))
+        h.add(job("w", "a", 4, created=1))
+        h.run(1)
+        h.add(job("p", "a", 4, priority=1, created=2))
+        self.assertEqual(h.run(2), [("admit", "p", [{"cpu": "y"}], [1])])
+
+    def test_fair_sharing_preempts_from_the_largest_share(self):
+        fair = Options(fair_sharing=True)
+        h = hub([Queue(n, "r", group(3), reclaim="Any") for n in "abc"], options=fair)
+        for i in range(5):
+            h.add(job("b%d" % i, "b", 1, created=10 + i))
+            h.run(10 + i)
+        for i in range(4):
+            h.add(job("c%d" % i, "c", 1, created=20 + i))
+            h.run(20 + i)
+        # b borrows 2 of 9 and c 1 of 9; a's job is within its nominal 3: a reclamation from b.
+        h.add(job("a0", "a", 1, created=30))
+        self.assertEqual(h.run(30), [("preempt", "a0", [("b4", "InCohortReclamation")])])
+
+
+if __name__ == "__main__":
+    unittest.main()
