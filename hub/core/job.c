@@ -5,6 +5,7 @@
 #include "core/admission/pump.h"
 #include "core/admission/settle.h"
 #include "core/dispatch/prepare.h"
+#include "core/pod_constraint.h"
 #include "core/priority.h"
 #include "quota-tree/quota_message.h"
 
@@ -193,59 +194,11 @@ void job_destroy(struct core *c, struct job *j)
 
 /* ---- what it asks ---- */
 
-static const struct label *labels_of(struct arena *mem, const struct info_pair *pairs, size_t n)
-{
-	struct label *out = arena_array(mem, struct label, n);
-	for (size_t i = 0; i < n; i++)
-		out[i] = (struct label){pairs[i].key, pairs[i].value};
-	return out;
-}
-
-static enum node_op op_of(enum match_op op)
-{
-	static const enum node_op ops[] = {
-	    [MATCH_IN] = NODE_OP_IN,	     [MATCH_NOT_IN] = NODE_OP_NOT_IN,
-	    [MATCH_EXISTS] = NODE_OP_EXISTS, [MATCH_DOES_NOT_EXIST] = NODE_OP_DOES_NOT_EXIST,
-	    [MATCH_GT] = NODE_OP_GT,	     [MATCH_LT] = NODE_OP_LT,
-	};
-	return (size_t)op < ARRAY_LEN(ops) ? ops[op] : NODE_OP_INVALID;
-}
-
-static const struct node_term *terms_of(struct arena *mem, const struct info_term *terms, size_t n)
-{
-	struct node_term *out = arena_array(mem, struct node_term, n);
-
-	for (size_t i = 0; i < n; i++) {
-		size_t m = terms[i].n_requirements;
-		struct node_expr *exprs = arena_array(mem, struct node_expr, m);
-		for (size_t k = 0; k < m; k++) {
-			const struct info_requirement *q = &terms[i].requirements[k];
-			exprs[k] = (struct node_expr){q->key, op_of(q->op), q->values, q->n_values};
-		}
-		out[i] = (struct node_term){.labels = exprs, .n_labels = m};
-	}
-	return out;
-}
-
 enum taint_effect core_taint_effect(enum info_effect e)
 {
 	return e == INFO_NO_EXECUTE	      ? TAINT_NO_EXECUTE
 	       : e == INFO_PREFER_NO_SCHEDULE ? TAINT_PREFER_NO_SCHEDULE
 					      : TAINT_NO_SCHEDULE;
-}
-
-static const struct toleration *tolerations_of(struct arena *mem, const struct info_toleration *t,
-					       size_t n)
-{
-	struct toleration *out = arena_array(mem, struct toleration, n);
-	for (size_t i = 0; i < n; i++)
-		out[i] = (struct toleration){
-		    .key = t[i].key,
-		    .value = t[i].value,
-		    .exists = t[i].op == TOLERATE_EXISTS,
-		    .effect = t[i].any_effect ? TAINT_ANY_EFFECT : core_taint_effect(t[i].effect),
-		};
-	return out;
 }
 
 static int requests_of(struct core *c, struct arena *mem, const struct template_info *pod,
@@ -273,16 +226,17 @@ static int shape_of(struct core *c, const struct job *j, struct arena *mem, stru
 	*ret = (struct job_shape){.sets = sets, .n_sets = j->digest.n_pod_sets};
 	for (size_t i = 0; i < j->digest.n_pod_sets; i++) {
 		const struct job_pod_set *p = &j->digest.pod_sets[i];
+		struct constraint k = pod_constraint(&p->pod, mem);
 		sets[i] = (struct pod_set){
 		    .name = p->name,
 		    .count = p->count,
 		    .groups = p->exclusive_topology.len ? (uint32_t)p->groups : 0,
-		    .selector = labels_of(mem, p->pod.node_selector, p->pod.n_node_selector),
-		    .n_selector = p->pod.n_node_selector,
-		    .terms = terms_of(mem, p->pod.affinity, p->pod.n_affinity),
-		    .n_terms = p->pod.n_affinity,
-		    .tolerations = tolerations_of(mem, p->pod.tolerations, p->pod.n_tolerations),
-		    .n_tolerations = p->pod.n_tolerations,
+		    .selector = k.selector,
+		    .n_selector = k.n_selector,
+		    .terms = k.terms,
+		    .n_terms = k.n_terms,
+		    .tolerations = k.tolerations,
+		    .n_tolerations = k.n_tolerations,
 		};
 		if (p->exclusive_topology.len)
 			ret->exclusive_topology = p->exclusive_topology;

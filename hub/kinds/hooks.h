@@ -18,6 +18,9 @@
 /* job_index.c: the digest of every job kind (job_digest.h) */
 int job_index(const struct kind *k, const struct cJSON *object, struct buf *out,
 	      struct err *reterr);
+/* workload_digest.c: the digest of Workloads */
+int workload_index(const struct kind *k, const struct cJSON *object, struct buf *out,
+		   struct err *reterr);
 
 /* kubeflow.c */
 HOOK_DEFAULT(pytorch_job_default);

@@ -4,11 +4,12 @@
  */
 #include "kinds/job_digest.h"
 
-#include "kube/info_codec.h"
+#include "kinds/pod_set_codec.h"
 
 #include <errno.h>
 
-#define DIGEST_VERSION 1
+#define DIGEST_VERSION	2
+#define DIGEST_NO_QUEUE 1 /* an older version: without what only a queue asks */
 
 enum digest_flag {
 	DIGEST_SINGLE_TEMPLATE = 1u << 0,
@@ -47,7 +48,7 @@ static void put_tolerations(struct buf *out, const struct template_info *t)
 	}
 }
 
-static void put_pod_set(struct buf *out, const struct job_pod_set *s)
+void pod_set_pack(const struct job_pod_set *s, struct buf *out)
 {
 	info_put_span(out, s->name);
 	info_put_i64(out, s->count);
@@ -58,6 +59,8 @@ static void put_pod_set(struct buf *out, const struct job_pod_set *s)
 	put_affinity(out, &s->pod);
 	put_tolerations(out, &s->pod);
 	info_put_span(out, s->pod.priority_class);
+	info_put_i64(out, s->min_count);
+	info_put_span(out, s->path);
 }
 
 void job_digest_pack(const struct job_digest *d, struct buf *out)
@@ -73,13 +76,17 @@ void job_digest_pack(const struct job_digest *d, struct buf *out)
 	info_put_i64(out, d->ttl_seconds);
 	info_put_u64(out, d->n_pod_sets);
 	for (size_t i = 0; i < d->n_pod_sets; i++)
-		put_pod_set(out, &d->pod_sets[i]);
+		pod_set_pack(&d->pod_sets[i], out);
 	info_put_u64(out, d->n_dependencies);
 	for (size_t i = 0; i < d->n_dependencies; i++) {
 		info_put_u64(out, (uint64_t)d->dependencies[i].kind);
 		info_put_span(out, d->dependencies[i].name);
 	}
 	info_put_pairs(out, d->labels, d->n_labels);
+	info_put_span(out, d->scheduling_class);
+	info_put_u64(out, d->submitter ? 1 : 0);
+	if (d->submitter)
+		pod_set_pack(d->submitter, out);
 }
 
 /* ---- unpack ---- */
@@ -130,7 +137,8 @@ static void get_tolerations(struct info_reader *r, struct arena *mem, struct tem
 	}
 }
 
-static void get_pod_set(struct info_reader *r, struct arena *mem, struct job_pod_set *s)
+static void get_pod_set(struct info_reader *r, struct arena *mem, uint64_t version,
+			struct job_pod_set *s)
 {
 	s->name = info_get_span(r);
 	s->count = info_get_i64(r);
@@ -143,9 +151,21 @@ static void get_pod_set(struct info_reader *r, struct arena *mem, struct job_pod
 	get_affinity(r, mem, &s->pod);
 	get_tolerations(r, mem, &s->pod);
 	s->pod.priority_class = info_get_span(r);
+	if (version <= DIGEST_NO_QUEUE)
+		return;
+	s->min_count = info_get_i64(r);
+	s->path = info_get_span(r);
+	if (s->min_count < 0 || s->min_count > s->count)
+		r->failed = true;
 }
 
-static void get_pod_sets(struct info_reader *r, struct arena *mem, struct job_digest *d)
+void pod_set_unpack(struct info_reader *r, struct arena *mem, struct job_pod_set *ret)
+{
+	get_pod_set(r, mem, DIGEST_VERSION, ret);
+}
+
+static void get_pod_sets(struct info_reader *r, struct arena *mem, uint64_t version,
+			 struct job_digest *d)
 {
 	d->n_pod_sets = info_get_count(r, 9);
 	if (d->n_pod_sets > JOB_MAX_POD_SETS) {
@@ -154,7 +174,7 @@ static void get_pod_sets(struct info_reader *r, struct arena *mem, struct job_di
 	}
 	d->pod_sets = arena_array(mem, struct job_pod_set, d->n_pod_sets);
 	for (size_t i = 0; i < d->n_pod_sets; i++)
-		get_pod_set(r, mem, &d->pod_sets[i]);
+		get_pod_set(r, mem, version, &d->pod_sets[i]);
 }
 
 static void get_dependencies(struct info_reader *r, struct arena *mem, struct job_digest *d)
@@ -171,12 +191,22 @@ static void get_dependencies(struct info_reader *r, struct arena *mem, struct jo
 	}
 }
 
+static void get_queue_fields(struct info_reader *r, struct arena *mem, struct job_digest *d)
+{
+	d->scheduling_class = info_get_span(r);
+	if (info_get_u64(r) == 0)
+		return;
+	d->submitter = arena_new(mem, struct job_pod_set);
+	pod_set_unpack(r, mem, d->submitter);
+}
+
 int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *ret)
 {
 	struct info_reader r = info_reader_make(bytes);
 	struct job_digest d = {0};
 
-	if (info_get_u64(&r) != DIGEST_VERSION)
+	uint64_t version = info_get_u64(&r);
+	if (version != DIGEST_VERSION && version != DIGEST_NO_QUEUE)
 		return -EINVAL;
 	uint64_t flags = info_get_u64(&r);
 	d.single_template = flags & DIGEST_SINGLE_TEMPLATE;
@@ -187,11 +217,21 @@ int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *r
 	d.quota_name = info_get_span(&r);
 	d.provisioning_request = info_get_span(&r);
 	d.ttl_seconds = info_get_i64(&r);
-	get_pod_sets(&r, mem, &d);
+	get_pod_sets(&r, mem, version, &d);
 	get_dependencies(&r, mem, &d);
 	d.labels = info_get_pairs(&r, mem, &d.n_labels);
+	if (version > DIGEST_NO_QUEUE)
+		get_queue_fields(&r, mem, &d);
 	if (!info_reader_ended(&r))
 		return -EINVAL;
 	*ret = d;
 	return 0;
+}
+
+struct span job_digest_label(const struct job_digest *d, const char *key)
+{
+	for (size_t i = 0; i < d->n_labels; i++)
+		if (span_is(d->labels[i].key, key))
+			return d->labels[i].value;
+	return SPAN_NONE;
 }

@@ -20,6 +20,11 @@ struct job_pod_set {
 	/* jobset exclusive-topology: pods come in `groups` equal groups, each in its own domain */
 	struct span exclusive_topology; /* node label key; absent when none */
 	int64_t groups;			/* 1 when none */
+	/* So many are enough when no more fit; 0: all are needed (job-min-parallelism). */
+	int64_t min_count;
+	/* Where its template stands in the job ("spec.template"): job_path.h. Absent in rows that
+	 * an older version wrote. */
+	struct span path;
 };
 
 struct job_dependency {
@@ -39,19 +44,25 @@ struct job_digest {
 	bool suspend;	      /* as the user set it */
 	bool preemptible;     /* label quota.scheduling.../preemptible, kube-queue default true */
 	struct span priority_class; /* first pod set that names one, in the kind's order */
-	struct span queue_name;	    /* kueue.x-k8s.io/queue-name label, else annotation */
+	/* runPolicy.schedulingPolicy.priorityClass: goes before the pods' in Kueue's order. */
+	struct span scheduling_class;
+	struct span queue_name; /* kueue.x-k8s.io/queue-name label, else annotation */
 	struct span quota_name; /* quota.scheduling.alibabacloud.com/name, else koordinator.sh */
 	struct span provisioning_request;
 	struct job_dependency *dependencies; /* what its pods mount or name */
 	size_t n_dependencies;
 	struct info_pair *labels; /* of the job: policies select on them */
 	size_t n_labels;
+	/* A helper pod that is no part of the gang: a RayJob's submitter. NULL: none. */
+	struct job_pod_set *submitter;
 	int64_t ttl_seconds; /* ttlSecondsAfterFinished; -1 when absent */
 };
 
 void job_digest_pack(const struct job_digest *d, struct buf *out);
 /* Borrows strings from bytes. -EINVAL on a malformed digest. */
 int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *ret) MUST_CHECK;
+/* The value of a label of the job, absent when it has none. */
+struct span job_digest_label(const struct job_digest *d, const char *key);
 
 /* The copy that goes to a member: the job's JSON with status, managedFields and hub-only fields
  * dropped, suspend set, ttlSecondsAfterFinished stripped, the labels and annotations of

@@ -54,6 +54,8 @@ static void read_policy(const struct job_shape *s, const struct cJSON *job, stru
 
 	d->suspend = json_bool(policy, "suspend", false);
 	d->ttl_seconds = -1;
+	const char *class = json_str(json_get(policy, "schedulingPolicy"), "priorityClass");
+	d->scheduling_class = class && class[0] ? span_of(class) : SPAN_NONE;
 	if (s->hub_ttl && json_int64(policy, "ttlSecondsAfterFinished", &ttl) == 0 && ttl >= 0)
 		d->ttl_seconds = ttl;
 }
@@ -77,9 +79,29 @@ static int read_pod_set(const struct job_template *t, struct arena *mem, struct 
 	set->name = span_of(t->set ? t->set : "");
 	set->count = t->count;
 	set->groups = t->groups;
+	set->min_count = t->min_count;
+	set->path = span_of(t->path);
 	set->exclusive_topology = span_of(t->topology);
 	d->n_pod_sets++;
 	return 0;
+}
+
+static int read_submitter(const struct job_template *t, struct arena *mem, struct job_digest *d,
+			  struct field_errors *errors)
+{
+	d->submitter = arena_new(mem, struct job_pod_set);
+	*d->submitter = (struct job_pod_set){.name = span_of(t->set), .count = 1, .groups = 1};
+	if (!t->node) {
+		/* What KubeRay gives a submitter without a template. */
+		struct info_amount *amounts = arena_array(mem, struct info_amount, 2);
+		amounts[0] = (struct info_amount){SPAN("cpu"), 500};
+		amounts[1] = (struct info_amount){SPAN("memory"), 200 << 20};
+		d->submitter->pod.requests = amounts;
+		d->submitter->pod.n_requests = 2;
+		return 0;
+	}
+	d->submitter->path = span_of(t->path);
+	return template_info_decode(t->node, t->path, mem, &d->submitter->pod, errors);
 }
 
 /* The field that holds the template with the most pods: what to look at when a sum is too large. */
@@ -148,10 +170,12 @@ static int read_pod_sets(const struct job_templates *all, struct arena *mem,
 	d->pod_sets = arena_array(mem, struct job_pod_set, all->n);
 	for (size_t i = 0; i < all->n; i++) {
 		const struct job_template *t = &all->items[i];
-		if (!t->node)
+		if (!t->node && !t->uncounted)
 			continue;
-		job_dependencies_add(deps, t->node);
-		int failed = t->uncounted ? 0 : read_pod_set(t, mem, d, errors);
+		if (t->node)
+			job_dependencies_add(deps, t->node);
+		int failed = t->uncounted ? read_submitter(t, mem, d, errors)
+					  : read_pod_set(t, mem, d, errors);
 		r = r ? r : failed;
 	}
 	d->dependencies = deps->list.items;

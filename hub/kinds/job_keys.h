@@ -3,6 +3,9 @@
 /* Labels and annotations of jobs that the hub reads. */
 
 #define JOB_KEY_QUEUE			"kueue.x-k8s.io/queue-name"
+#define JOB_KEY_PRIORITY_CLASS		"kueue.x-k8s.io/priority-class"
+#define JOB_KEY_MAX_EXECUTION		"kueue.x-k8s.io/max-exec-time-seconds"
+#define JOB_KEY_MIN_PARALLELISM		"kueue.x-k8s.io/job-min-parallelism"
 #define JOB_KEY_QUOTA			"quota.scheduling.alibabacloud.com/name"
 #define JOB_KEY_QUOTA_KOORDINATOR	"quota.scheduling.koordinator.sh/name"
 #define JOB_KEY_PREEMPTIBLE		"quota.scheduling.alibabacloud.com/preemptible"

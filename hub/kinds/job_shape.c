@@ -31,6 +31,12 @@ static struct job_template *push(struct job_templates *t)
 	return &t->items[t->n++];
 }
 
+static const char *annotation(const struct cJSON *object, const char *key)
+{
+	const char *v = json_value_str(json_path(object, "metadata", "annotations", key, NULL));
+	return v && v[0] ? v : NULL;
+}
+
 /* ---- batch/v1 ---- */
 
 /* Pods of a Job at a time: no more than completions are ever needed. */
@@ -51,15 +57,14 @@ static void job_templates_of_job(const struct cJSON *job, struct arena *mem,
 	t->path = "spec.template";
 	t->node = json_get(spec, "template");
 	t->count = job_pods(spec);
+	const char *min = annotation(job, JOB_KEY_MIN_PARALLELISM);
+	uint64_t enough;
+	if (min && num_parse_u64(span_of(min), INT32_MAX, &enough) == 0 &&
+	    (int64_t)enough < t->count)
+		t->min_count = (int64_t)enough;
 }
 
 /* ---- jobset.x-k8s.io ---- */
-
-static const char *annotation(const struct cJSON *object, const char *key)
-{
-	const char *v = json_value_str(json_path(object, "metadata", "annotations", key, NULL));
-	return v && v[0] ? v : NULL;
-}
 
 static void job_templates_of_job_set(const struct cJSON *job, struct arena *mem,
 				     struct job_templates *ret)
@@ -197,7 +202,8 @@ static void job_templates_of_ray(const struct cJSON *job, struct arena *mem,
 	}
 	json_foreach (groups, g)
 		push_group(g, i++, mem, ret);
-	if (submitter) {
+	const char *mode = json_str(spec, "submissionMode");
+	if (submitter || !mode || strcmp(mode, "K8sJobMode") == 0) {
 		struct job_template *t = push(ret);
 		t->set = "submitter";
 		t->path = "spec.submitterPodTemplate";

@@ -19,6 +19,7 @@ struct job_template {
 	int64_t groups;	      /* equal groups that the pods come in; 1 when they do not */
 	const char *topology; /* node label of which each group takes a domain alone, or NULL */
 	bool uncounted;	      /* a helper that is no part of the gang: a RayJob's submitter */
+	int64_t min_count;    /* 0, or how many pods are enough when no more fit */
 };
 
 struct job_templates {
