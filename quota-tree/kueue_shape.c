@@ -100,6 +100,7 @@ static int read_spec(struct kueue_forest *f, const struct kueue_workload_spec *s
 	if (spec->n_pod_sets > KUEUE_MAX_POD_SETS)
 		return err_set_field(reterr, ERR_INVALID, "spec.podSets",
 				     "must have at most %d items", KUEUE_MAX_POD_SETS);
+	put_num(key, spec->placement);
 	for (size_t i = 0; i < spec->n_pod_sets; i++) {
 		const struct kueue_pod_set *set = &spec->pod_sets[i];
 		int r = check_counts(set, i, reterr);

@@ -123,6 +123,9 @@ struct kueue_workload_spec {
 	int64_t queue_order; /* queue-order timestamp (reference 2.1) */
 	const struct kueue_pod_set *pod_sets;
 	size_t n_pod_sets;
+	/* The caller's number for what decides placement beside the pod sets (policy, kind of job):
+	 * two workloads of one shape agree in it. 0: it needs no placement. */
+	uint32_t placement;
 	void *owner; /* core's own; never looked at */
 };
 
