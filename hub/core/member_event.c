@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "core/binding.h"
+#include "core/capacity.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/object_writer.h"
@@ -116,7 +117,7 @@ static int find_pod(const struct core *c, const struct member *m, const struct h
 	const struct member_pod *p = map_get(&m->pods, buf_span(&key));
 	const struct job *j = p ? job_by_number(c, p->job) : NULL;
 	if (!p)
-		return -EAGAIN;
+		return capacity_pod_is_known(c, m, buf_span(&key)) ? -ENOENT : -EAGAIN;
 	if (!j)
 		return -ENOENT;
 	subject_of(j, ret);

@@ -90,9 +90,15 @@ int pod_object_put(struct core *c, const struct member *m, const struct pod_info
 
 void pod_object_delete(struct core *c, const struct member *m, struct span key)
 {
-	(void)m;
-	struct span name = key, ns = span_split(&name, '/');
-	core_delete(c, kind_by_type(c->kinds, TYPE_POD), ns, name);
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_POD);
+	struct span name = key, ns = span_split(&name, '/'), cluster;
+	struct store_object o;
+
+	if (registry_get(c->batch, kind, ns, name, &o) == 0 &&
+	    json_text_path(o.json, &cluster, "metadata", "labels", "muster.dev/cluster", NULL) ==
+		0 &&
+	    span_is(json_text_plain(cluster), m->name))
+		core_delete(c, kind, ns, name);
 }
 
 /* ---- nodes ---- */

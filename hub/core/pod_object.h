@@ -12,7 +12,8 @@
 /* json: checked text of the member's Pod. One row in the mirror. */
 int pod_object_put(struct core *c, const struct member *m, const struct pod_info *info,
 		   struct span json);
-/* key: namespace/name. */
+/* key: namespace/name. Unless another member's stands there by now: a job that is placed elsewhere
+ * has pods of the same names. */
 void pod_object_delete(struct core *c, const struct member *m, struct span key);
 
 /* view: what node_view_print() made. One row in the mirror. -EMSGSIZE: its name at the hub would be

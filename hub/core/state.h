@@ -62,6 +62,8 @@ struct member {
 	bool apis_known;
 	bool nodes_listed, pods_listed; /* the view is complete */
 	bool sweep_nodes, sweep_pods;	/* a relist ended: what it did not name goes */
+	size_t n_over;			/* records of pods that are over */
+	size_t n_unforgotten, reap_at;	/* after the last walk; in pods' entries: capacity_pod.c */
 	bool cordoned, deleting, dead;	/* dead: the operator declared it */
 	bool leaving;	 /* nothing of it is needed any more: its facts are dropped */
 	uint64_t secret; /* revision of the Secret it was joined with */
@@ -74,7 +76,7 @@ struct member {
 	uint64_t latest[STREAM_MAX]; /* where it goes then */
 	uint32_t cursors_dirty;	     /* bit per stream */
 	struct map nodes;	     /* name -> struct member_node */
-	struct map pods;	     /* ns/name -> struct member_pod */
+	struct map pods;	     /* ns/name -> struct member_pod; not all: capacity.h */
 	struct VEC(struct orphan) orphans;
 	bool finished_revived; /* unjoin: copies of finished jobs have records again */
 	usec unjoin_at;	       /* 0: nothing to do for an unjoin */
@@ -100,6 +102,7 @@ struct member_pod {
 	struct amount *amounts; /* what is charged */
 	size_t n_amounts;
 	uint64_t job;	/* number of the hub's job, 0 for foreign pods */
+	bool over;	/* terminal */
 	bool live;	/* not terminal, and one of its job's live_pods */
 	bool observed;	/* told to the ledger */
 	bool exclusive; /* of a set with an exclusive topology */

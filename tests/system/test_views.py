@@ -11,6 +11,7 @@ from muster_test.client import Kubeconfig, until
 from muster_test.kubectl import Kubectl
 from muster_test.programs import write_kubeconfig
 from muster_test.story import DEADLINE
+from muster_test.watch import is_true
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 
@@ -251,6 +252,29 @@ def story_logs(fleet):
           bad.stderr, f"a pod that did not start: {bad.stderr.strip()}", bad)
     bad = admin[-1].run("logs", "gpu-a.waits")
     check(bad.returncode == 1, f"by its name at the hub, too: {bad.stderr.strip()}", bad)
+
+
+def story_finished(fleet):
+    """Pods of finished jobs and their logs stay readable at the hub until the job is deleted"""
+    fleet.start_hub()
+    fleet.join(fleet.start_sim("gpu-a", [make.node("node", count=2)]))
+    jobs, pods = fleet.watch("pytorchjobs"), fleet.watch("pods")
+    fleet.client.create(make.pytorch_job("done", duration="100ms"))
+    jobs.await_object("done", "is over", lambda o: is_true(o, "Succeeded"))
+    names = {"done-master-0", "done-worker-0", "done-worker-1"}
+    for again in ("", ", also after a restart of the hub"):
+        pods.await_state("its pods are over", lambda objects: {
+            o["metadata"]["name"] for o in objects.values()
+            if o["status"].get("phase") == "Succeeded"} == names)
+        for k in fleet.kubectls():
+            shown = k("logs", "done-master-0")
+            check("the simulated run is over, exit code 0" in shown,
+                  f"{k.version}: the logs of a finished job's pod{again}", shown)
+        if not again:
+            fleet.hub.kill()
+            fleet.restart_hub()
+    fleet.client.delete("pytorchjobs", "done")
+    pods.await_state("the pods go with the job", lambda objects: not objects)
 
 
 if __name__ == "__main__":
