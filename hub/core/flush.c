@@ -49,6 +49,7 @@ static bool is_over(const struct job *j)
 	       (j->dispatch.step == DISPATCH_FINISHED || j->dispatch.step == DISPATCH_IDLE);
 }
 
+/* The row holds what a job without a binding must not lose: its place in the queue. */
 static void flush_live(struct core *c, struct job *j)
 {
 	auto_buf key = BUF_INIT;
@@ -58,7 +59,9 @@ static void flush_live(struct core *c, struct job *j)
 		return;
 	live_key(j, &key);
 	if (wanted)
-		registry_put_aux(c->batch, false, STORE_AUX_LIVE, buf_span(&key), SPAN("1"));
+		registry_put_aux(
+		    c->batch, false, STORE_AUX_LIVE, buf_span(&key),
+		    span_make((const char *)&j->first_attempt, sizeof(j->first_attempt)));
 	else
 		registry_delete_aux(c->batch, false, STORE_AUX_LIVE, buf_span(&key));
 	j->live_row = wanted;
@@ -93,14 +96,20 @@ static void put(struct core *c, const struct job *j, uint16_t type, const char *
 			  job_text(j, text), name);
 }
 
+/* A job that a policy is to select first is left alone: it has no binding yet. */
+static bool is_left_alone(const struct job *j)
+{
+	return j->hold == HOLD_NO_POLICY && !j->binding_exists && j->dispatch.step == DISPATCH_IDLE;
+}
+
 static void flush_binding(struct core *c, struct job *j)
 {
 	char name[BINDING_NAME_MAX];
 	struct object_draft draft;
 
 	j->binding_dirty = false;
-	if (j->gone)
-		return; /* its owner is gone, and with it the binding */
+	if (j->gone || is_left_alone(j))
+		return; /* with its owner the binding is gone */
 	put(c, j, TYPE_RESOURCE_BINDING, binding_name(j->kind, j->name, name),
 	    binding_draft(c, j, &draft, NULL), &draft);
 	j->binding_exists = true;

@@ -15,14 +15,16 @@
 
 /* ---- jobs ---- */
 
-static void accept(struct core *c, struct job *j)
+/* Its status mostly came with the row (admit.h): not in rows of an older version. */
+static void accept(struct core *c, struct job *j, bool has_status)
 {
 	auto_buf status = BUF_INIT;
 
 	/* Its place in the queue: creationTimestamp has whole seconds only. */
 	c->last_attempt = num_max(c->now, c->last_attempt + 1);
 	j->first_attempt = c->last_attempt;
-	job_accepted_status(j->kind, j->name, c->now, &status);
+	if (!has_status)
+		job_accepted_status(j->kind, j->name, c->now, &status);
 	if (status.len) {
 		free(j->status);
 		j->status = buf_steal(&status, &j->status_len);
@@ -56,7 +58,7 @@ static void job_observe(struct core *c, const struct kind *kind, const struct st
 	if (j->deleting) {
 		settle_changed(c, j, true);
 	} else if (!j->binding_exists) {
-		accept(c, j);
+		accept(c, j, o->extents.status.len > 0);
 		settle_offer(c, j);
 	}
 }

@@ -166,7 +166,6 @@ static int restore_live(void *arg, struct span key, struct span value)
 	uint64_t type;
 	struct store_object o;
 
-	(void)value;
 	if (num_parse_u64(span_split(&rest, '/'), UINT16_MAX, &type) < 0)
 		return 0;
 	struct span ns = span_split(&rest, '/');
@@ -177,6 +176,10 @@ static int restore_live(void *arg, struct span key, struct span value)
 	if (!j)
 		return 0;
 	j->live_row = true;
+	if (!j->binding_exists && value.len == sizeof(j->first_attempt)) {
+		memcpy(&j->first_attempt, value.ptr, sizeof(j->first_attempt));
+		j->unit_created = j->first_attempt;
+	}
 	if (j->dispatch.step == DISPATCH_IDLE || j->deleting)
 		settle_changed(c, j, true);
 	return 0;

@@ -121,8 +121,13 @@ void settle_offer(struct core *c, struct job *j)
 		return;
 	if (!p && !c->settings.require_policy)
 		p = propagation_builtin();
-	if (p)
+	if (p) {
 		take_policy(j, p);
+		if (!j->binding_exists) {
+			j->binding_dirty = true;
+			core_job_dirty(c, j);
+		}
+	}
 	if (j->priority_pending) {
 		priority_resolve(c, j);
 		j->binding_dirty = j->binding_dirty || !j->priority_pending;

@@ -1,0 +1,116 @@
+#include "core/admit.h"
+
+#include "base/json.h"
+#include "core/priority.h"
+#include "core/quota.h"
+
+#include <errno.h>
+
+/* Puts `text` at offset `at` of a draft, behind the start of its metadata. */
+static void draft_insert(struct object_draft *d, size_t at, const char *text)
+{
+	size_t n = strlen(text), metadata_end = d->extents.metadata.at + d->extents.metadata.len;
+	struct store_extent *parts[] = {&d->extents.revision, &d->extents.spec, &d->extents.status};
+
+	d->json = xrealloc(d->json, d->len + n + 1);
+	memmove(d->json + at + n, d->json + at, d->len - at + 1);
+	memcpy(d->json + at, text, n);
+	d->len += n;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (parts[i]->at >= at)
+			parts[i]->at += (uint32_t)n;
+	if (at < metadata_end)
+		d->extents.metadata.len += (uint32_t)n;
+}
+
+static void add_finalizer(struct object_draft *d)
+{
+	struct span meta = span_make(d->json + d->extents.metadata.at, d->extents.metadata.len);
+	struct span list;
+
+	if (json_text_member(meta, "finalizers", &list) == 0 &&
+	    json_text_type(list) == JSON_ARRAY) {
+		struct span key, value;
+		size_t pos = 0, at = (size_t)(list.ptr - d->json) + 1;
+		bool any = false;
+		while (json_text_next(list, &pos, &key, &value)) {
+			any = true;
+			if (span_is(json_text_plain(value), OBJECT_HUB_FINALIZER))
+				return;
+		}
+		draft_insert(
+		    d, at, any ? "\"" OBJECT_HUB_FINALIZER "\"," : "\"" OBJECT_HUB_FINALIZER "\"");
+	} else {
+		draft_insert(d, d->extents.metadata.at + 1,
+			     "\"finalizers\":[\"" OBJECT_HUB_FINALIZER "\"],");
+	}
+	d->flags |= OBJECT_HAS_FINALIZERS;
+}
+
+#define STATUS_MEMBER ",\"status\":"
+
+/* The status that accepts a job (Created, for PyTorchJob and siblings) stands in the row that makes
+ * it: a second row would cost as much as the first. */
+static void add_accepted_status(const struct core *c, const struct command *cmd,
+				struct object_draft *d)
+{
+	auto_buf member = BUF_INIT;
+	size_t value = strlen(STATUS_MEMBER), end = d->len;
+
+	buf_add_str(&member, STATUS_MEMBER);
+	job_accepted_status(cmd->kind, cmd->name, c->now, &member);
+	if (d->extents.status.len || member.len == value)
+		return;
+	while (d->json[--end] != '}')
+		;
+	draft_insert(d, end, member.ptr);
+	d->extents.status =
+	    (struct store_extent){(uint32_t)(end + value), (uint32_t)(member.len - value)};
+}
+
+static bool has_hub_finalizer(struct core *c, const struct command *cmd)
+{
+	struct store_object o;
+
+	return registry_get(c->batch, cmd->kind, span_of(cmd->ns), span_of(cmd->name), &o) == 0 &&
+	       core_has_hub_finalizer(&o);
+}
+
+static bool is_main(const struct command *cmd)
+{
+	return !cmd->subresource || !cmd->subresource[0];
+}
+
+/* The draft may have grown beyond what a row holds, which would fail the whole batch. */
+static int check_size(struct command *cmd)
+{
+	if (cmd->draft.len <= STORE_MAX_OBJECT - STORE_REVISION_TEXT)
+		return 0;
+	return err_set(&cmd->err, ERR_TOO_LARGE, "the object is larger than %zu bytes",
+		       STORE_MAX_OBJECT);
+}
+
+int admit_command(struct core *c, struct command *cmd)
+{
+	const struct kind *k = cmd->kind;
+
+	/* Also what an update leaves out: a PUT of a manifest must not let go of copies on members.
+	 * The hub takes it off itself when they are proven gone. */
+	if ((k->is_job || k->type == TYPE_CLUSTER) &&
+	    (cmd->verb == COMMAND_CREATE ||
+	     (cmd->verb == COMMAND_UPDATE && has_hub_finalizer(c, cmd))))
+		add_finalizer(&cmd->draft);
+	if (k->is_job && cmd->verb == COMMAND_CREATE)
+		add_accepted_status(c, cmd, &cmd->draft);
+	if (k->is_job || k->type == TYPE_CLUSTER)
+		return check_size(cmd);
+	if (k->type == TYPE_PRIORITY_CLASS && cmd->verb != COMMAND_DELETE)
+		return priority_admit_command(c, cmd);
+	if (k->type == TYPE_ELASTIC_QUOTA_TREE && is_main(cmd) &&
+	    (cmd->verb == COMMAND_CREATE || cmd->verb == COMMAND_UPDATE) &&
+	    !(cmd->draft.flags & OBJECT_DELETING))
+		return quota_admit_command(c, cmd);
+	if (k->type == TYPE_ELASTIC_QUOTA_TREE && cmd->dry_run)
+		quota_preview_delete(c, cmd);
+	return 0;
+}
