@@ -34,12 +34,33 @@ static void split(usec t, struct tm *ret_tm, int *ret_micro)
 	*ret_micro = (int)micro;
 }
 
-/* strftime() would write the year 1 as "1". */
+static char *two_digits(char *at, int v, char behind)
+{
+	at[0] = (char)('0' + v / 10);
+	at[1] = (char)('0' + v % 10);
+	at[2] = behind;
+	return at + 3;
+}
+
+/* strftime() would write the year 1 as "1", and printf() costs as much as the rest of a small
+ * object. */
 static size_t format_seconds(const struct tm *tm, char out[CLOCK_TEXT_MAX])
 {
-	int n = snprintf(out, CLOCK_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d", tm->tm_year + 1900,
-			 tm->tm_mon + 1, tm->tm_mday, tm->tm_hour, tm->tm_min, tm->tm_sec);
-	return n > 0 && n < CLOCK_TEXT_MAX ? (size_t)n : 0;
+	int year = tm->tm_year + 1900;
+	char *at = out;
+
+	if (year < 0 || year > 9999) {
+		int n = snprintf(out, CLOCK_TEXT_MAX, "%04d-", year);
+		at += n > 0 ? n : 0;
+	} else {
+		(void)two_digits(at, year / 100, '0');
+		at = two_digits(at + 2, year % 100, '-');
+	}
+	at = two_digits(at, tm->tm_mon + 1, '-');
+	at = two_digits(at, tm->tm_mday, 'T');
+	at = two_digits(at, tm->tm_hour, ':');
+	at = two_digits(at, tm->tm_min, ':');
+	return (size_t)(two_digits(at, tm->tm_sec, '\0') - out) - 1;
 }
 
 const char *clock_format(usec t, char out[CLOCK_TEXT_MAX])
@@ -47,8 +68,7 @@ const char *clock_format(usec t, char out[CLOCK_TEXT_MAX])
 	struct tm tm;
 	int micro;
 	split(t, &tm, &micro);
-	size_t n = format_seconds(&tm, out);
-	(void)snprintf(out + n, CLOCK_TEXT_MAX - n, "Z");
+	memcpy(out + format_seconds(&tm, out), "Z", 2);
 	return out;
 }
 

@@ -2,6 +2,9 @@
 
 #include "test.h"
 
+#include <inttypes.h>
+#include <limits.h>
+
 static void content_is_always_nul_terminated(void **state)
 {
 	auto_buf b = BUF_INIT;
@@ -88,6 +91,43 @@ static void formatted_text_may_be_longer_than_the_small_buffer(void **state)
 	}
 }
 
+static void formatted_text_is_what_printf_writes(void **state)
+{
+	char want[512];
+	auto_buf b = BUF_INIT;
+	size_t size = SIZE_MAX;
+	(void)state;
+	snprintf(want, sizeof(want),
+		 "%s|%.*s|%.*s|%.*s|%d|%d|%u|%zu|%ld|%lu|%lld|%llu|%" PRIu64 "|%" PRId64 "|",
+		 "text", 3, "abcdef", 0, "x", 9, "ab", INT_MIN, 7, UINT_MAX, size, LONG_MIN,
+		 ULONG_MAX, LLONG_MIN, ULLONG_MAX, UINT64_MAX, INT64_MIN);
+	buf_addf(&b, "%s|%.*s|%.*s|%.*s|%d|%d|%u|%zu|%ld|%lu|%lld|%llu|%" PRIu64 "|%" PRId64 "|",
+		 "text", 3, "abcdef", 0, "x", 9, "ab", INT_MIN, 7, UINT_MAX, size, LONG_MIN,
+		 ULONG_MAX, LLONG_MIN, ULLONG_MAX, UINT64_MAX, INT64_MIN);
+	assert_string_equal(b.ptr, want);
+	/* What is not among the quick ones is printed by printf itself, also late in a text. */
+	buf_clear(&b);
+	buf_addf(&b, "%s-%d-%03d-%x%%-%5s-%c", "a", 1, 2, 255, "b", 'c');
+	assert_string_equal(b.ptr, "a-1-002-ff%-    b-c");
+	buf_clear(&b);
+	struct span none = SPAN_NONE;
+	buf_addf(&b, "%.*s", SPAN_ARGS(none));
+	assert_string_equal(b.ptr, "");
+}
+
+static void formatted_text_over_the_maximum_adds_nothing(void **state)
+{
+	auto_buf b = BUF_MAX(8);
+	(void)state;
+	buf_addf(&b, "%s", "abc");
+	buf_addf(&b, "%s%d", "1234", 56);
+	assert_false(buf_ok(&b));
+	assert_int_equal(b.len, 3);
+	assert_string_equal(b.ptr, "abc");
+	buf_addf(&b, "%d", 1);
+	assert_int_equal(b.len, 3);
+}
+
 static void json_strings_are_escaped(void **state)
 {
 	auto_buf b = BUF_INIT;
@@ -124,4 +164,5 @@ static void stealing_hands_the_content_over(void **state)
 RUN(T(content_is_always_nul_terminated), T(binary_content_is_fine),
     T(the_maximum_is_exact_and_its_failure_sticks), T(a_huge_reservation_fails_and_does_not_wrap),
     T(the_default_maximum_holds), T(formatted_text_may_be_longer_than_the_small_buffer),
+    T(formatted_text_is_what_printf_writes), T(formatted_text_over_the_maximum_adds_nothing),
     T(json_strings_are_escaped), T(stealing_hands_the_content_over))

@@ -11,6 +11,8 @@ static void times_are_formatted_in_utc(void **state)
 	assert_string_equal(clock_format_micro(1795231513000123, out),
 			    "2026-11-21T03:25:13.000123Z");
 	assert_string_equal(clock_format(-1, out), "1969-12-31T23:59:59Z");
+	assert_string_equal(clock_format(-62135596800000000, out), "0001-01-01T00:00:00Z");
+	assert_string_equal(clock_format(253402300800000000, out), "10000-01-01T00:00:00Z");
 	assert_string_equal(clock_format_micro(-1, out), "1969-12-31T23:59:59.999999Z");
 }
 
