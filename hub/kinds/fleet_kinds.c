@@ -1,8 +1,8 @@
 /* Hooks of the smaller fleet kinds: Cluster, ElasticQuotaTree. */
 #include "base/json.h"
-#include "base/map.h"
 #include "kinds/hooks.h"
 #include "kinds/refuse.h"
+#include "kinds/taints.h"
 #include "kube/names.h"
 
 /* ---- cluster.karmada.io Cluster ---- */
@@ -20,31 +20,6 @@ static void check_url(const struct cJSON *spec, const char *field, const char *c
 	refuse_text(errors, FIELD_INVALID, url, "must be a URL", "spec.%s", field);
 }
 
-static void check_taints(const struct cJSON *taints, struct field_errors *errors)
-{
-	struct map seen = MAP_INIT;
-	size_t i = 0;
-
-	json_foreach (taints, t) {
-		const char *key = json_str(t, "key"), *effect = json_str(t, "effect");
-		const char *value = json_str(t, "value");
-		auto_buf both = BUF_INIT;
-		if (key && !names_is_qualified(span_of(key)))
-			refuse_text(errors, FIELD_INVALID, key, names_qualified_rule(),
-				    "spec.taints[%zu].key", i);
-		if (value && !names_is_label_value(span_of(value)))
-			refuse_text(errors, FIELD_INVALID, value, names_label_value_rule(),
-				    "spec.taints[%zu].value", i);
-		buf_addf(&both, "%s:%s", key ? key : "", effect ? effect : "");
-		if (map_put(&seen, buf_span(&both), &seen))
-			refuse_text(errors, FIELD_DUPLICATE, both.ptr,
-				    "taints must be unique by key and effect pair",
-				    "spec.taints[%zu]", i);
-		i++;
-	}
-	map_done(&seen);
-}
-
 void cluster_validate(const struct kind *k, const struct cJSON *object, const struct kind_write *w,
 		      struct field_errors *errors)
 {
@@ -60,7 +35,7 @@ void cluster_validate(const struct kind *k, const struct cJSON *object, const st
 		refuse_text(errors, FIELD_INVALID, name, names_dns_label_rule(), "metadata.name");
 	check_url(spec, "apiEndpoint", api, errors);
 	check_url(spec, "proxyURL", proxy, errors);
-	check_taints(json_get(spec, "taints"), errors);
+	taints_check(json_get(spec, "taints"), "spec.taints", errors);
 	if (json_str(spec, "zone") && json_first(json_get(spec, "zones")))
 		refuse(errors, FIELD_FORBIDDEN, NULL, "zone and zones exclude each other",
 		       "spec.zone");

@@ -44,6 +44,20 @@ HOOK_VALIDATE(cluster_validate);
 HOOK_CELLS(cluster_cells);
 HOOK_VALIDATE(elastic_quota_tree_validate);
 
+/* cluster_queue.c, workload.c, kueue_kinds.c */
+HOOK_DEFAULT(cluster_queue_default);
+HOOK_VALIDATE(cluster_queue_validate);
+HOOK_DEFAULT(cohort_default);
+HOOK_VALIDATE(cohort_validate);
+HOOK_VALIDATE(local_queue_validate);
+HOOK_VALIDATE(workload_validate);
+HOOK_VALIDATE(resource_flavor_validate);
+HOOK_VALIDATE(topology_validate);
+HOOK_VALIDATE(admission_check_validate);
+HOOK_VALIDATE(multi_kueue_cluster_validate);
+HOOK_VALIDATE(provisioning_request_config_validate);
+HOOK_VALIDATE(provisioning_request_validate);
+
 /* core_kinds.c, config_kinds.c */
 HOOK_DEFAULT(namespace_default);
 HOOK_DEFAULT(pod_default);

@@ -20,6 +20,7 @@ static const struct reason_row reasons[FIELD_REASON_MAX] = {
     [FIELD_TYPE_INVALID] = {"FieldValueTypeInvalid", "Invalid value", true},
     [FIELD_TOO_LONG] = {"FieldValueTooLong", "Too long", false},
     [FIELD_TOO_MANY] = {"FieldValueTooMany", "Too many", true},
+    [FIELD_NOT_FOUND] = {"FieldValueNotFound", "Not found", true},
 };
 
 static const struct reason_row *row_of(enum field_reason r)

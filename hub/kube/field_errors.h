@@ -17,6 +17,7 @@ enum field_reason {
 	FIELD_TYPE_INVALID,  /* "Invalid value: <value>", FieldValueTypeInvalid */
 	FIELD_TOO_LONG,	     /* "Too long" */
 	FIELD_TOO_MANY,	     /* "Too many: n" */
+	FIELD_NOT_FOUND,     /* "Not found: <value>" */
 	FIELD_REASON_MAX,
 };
 

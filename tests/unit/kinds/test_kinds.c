@@ -68,7 +68,7 @@ static void every_kind_is_well_formed(void **state)
 						     span_of(k->version), span_of(k->kind)),
 					 k);
 			assert_non_null(schema_field_find(k->schema, "metadata"));
-			assert_true(k->is_job == (k->digest != NULL));
+			assert_true(!k->is_job || k->digest);
 			assert_int_equal(n_short_names(sets[s], k), k->short_names ? 1 : 0);
 			check_columns(k);
 			check_fields(k->schema, 0);
@@ -114,11 +114,24 @@ static void both_sets_serve_what_they_should(void **state)
 	    TYPE_LOCAL_SUBJECT_ACCESS_REVIEW,
 	    TYPE_SELF_SUBJECT_ACCESS_REVIEW,
 	    TYPE_SELF_SUBJECT_RULES_REVIEW,
+	    TYPE_PROVISIONING_REQUEST,
+	    TYPE_RESOURCE_FLAVOR,
+	    TYPE_CLUSTER_QUEUE,
+	    TYPE_LOCAL_QUEUE,
+	    TYPE_COHORT,
+	    TYPE_WORKLOAD,
+	    TYPE_WORKLOAD_PRIORITY_CLASS,
+	    TYPE_ADMISSION_CHECK,
+	    TYPE_PROVISIONING_REQUEST_CONFIG,
+	    TYPE_TOPOLOGY,
+	    TYPE_MULTI_KUEUE_CONFIG,
+	    TYPE_MULTI_KUEUE_CLUSTER,
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(hub); i++)
 		assert_non_null(kind_by_type(kinds_hub(), hub[i]));
-	assert_int_equal(kinds_hub()->n_kinds, ARRAY_LEN(hub) + 3); /* Event, both policies */
+	assert_int_equal(kinds_hub()->n_kinds,
+			 ARRAY_LEN(hub) + 4); /* Event, both policies, ProvisioningRequest */
 	assert_int_equal(kind_by_type(kinds_hub(), TYPE_POD)->verbs, KIND_VERBS_READ);
 	assert_int_equal(kind_by_type(kinds_sim(), TYPE_POD)->verbs, KIND_VERBS_ALL);
 	assert_non_null(kind_by_type(kinds_sim(), TYPE_SERVICE));
@@ -160,6 +173,13 @@ static void columns_are_those_of_upstream(void **state)
 	expect_columns(TYPE_RESOURCE_BINDING, "NAME SCHEDULED FULLYAPPLIED AGE");
 	expect_columns(TYPE_QUEUE, "NAME AGE");
 	expect_columns(TYPE_QUEUE_UNIT, "NAME PHASE PRIORITY ADMISSIONS JOBTYPE");
+	expect_columns(TYPE_CLUSTER_QUEUE,
+		       "NAME COHORT (STRATEGY) PENDING WORKLOADS (ADMITTED WORKLOADS)");
+	expect_columns(TYPE_LOCAL_QUEUE, "NAME CLUSTERQUEUE PENDING WORKLOADS ADMITTED WORKLOADS");
+	expect_columns(TYPE_WORKLOAD, "NAME QUEUE RESERVED IN ADMITTED FINISHED AGE");
+	expect_columns(TYPE_WORKLOAD_PRIORITY_CLASS, "NAME VALUE");
+	expect_columns(TYPE_MULTI_KUEUE_CLUSTER, "NAME CONNECTED AGE");
+	expect_columns(TYPE_PROVISIONING_REQUEST, "NAME AGE");
 }
 
 static void expect_cells(const struct kind *k, const char *object, const char *want)
