@@ -24,6 +24,8 @@ static inline void kueue_holders_set_taken(struct kueue_workload *w, bool taken)
 	w->taken = taken;
 }
 
+/* Victim order within one queue: total. Negative when a goes first. */
+int kueue_holders_cmp(const struct kueue_workload *a, const struct kueue_workload *b);
 size_t kueue_holders_count(const struct kueue_forest *f, uint32_t queue);
 /* The place-th to be a victim of the queue; NULL beyond the last. O(log n). */
 struct kueue_workload *kueue_holders_at(const struct kueue_forest *f, uint32_t queue, size_t place);
