@@ -93,7 +93,8 @@ int kueue_share_cmp(struct kueue_share a, struct kueue_share b)
 
 int64_t kueue_share_status(struct kueue_share share)
 {
-	double up = ceil(share.value);
-
-	return up >= 9223372036854775807.0 ? INT64_MAX : (int64_t)up;
+	if (share.value >= 9223372036854775807.0)
+		return INT64_MAX;
+	int64_t down = (int64_t)share.value;
+	return down + (share.value > (double)down);
 }
