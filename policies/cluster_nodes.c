@@ -275,7 +275,7 @@ void cluster_nodes_release_slot(struct fleet *f, uint32_t cluster, uint32_t node
 {
 	const struct cluster *k = &f->clusters[cluster];
 
-	if (k->spots[node].state != STATE_NONE && !k->spots[node].charges)
+	if (!f->trial && k->spots[node].state != STATE_NONE && !k->spots[node].charges)
 		cluster_nodes_drop(f, cluster, node);
 }
 

@@ -122,6 +122,8 @@ void fleet_touch(struct fleet *f, uint32_t cluster, bool spec)
 	struct cluster_hot *h = &f->hot[cluster];
 	struct cluster *k = &f->clusters[cluster];
 
+	if (f->trial)
+		return;
 	h->version = ++f->version;
 	if (spec) {
 		h->spec_version = h->version;

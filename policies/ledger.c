@@ -274,6 +274,21 @@ int ledger_assume(struct ledger *l, uint64_t job, struct shape *shape, uint32_t 
 
 /* ---- giving back ---- */
 
+const struct entry *ledger_entry(const struct ledger *l, uint64_t job)
+{
+	return find(l, job);
+}
+
+void ledger_charge_all(struct ledger *l, uint64_t job, int sign)
+{
+	const struct entry *e = find(l, job);
+
+	ledger_charge_slots(l, e, e->slots, e->n_slots, sign);
+	for (uint32_t set = 0; e->unplaced && set < e->shape->spec.n_sets; set++)
+		if (e->unplaced[set])
+			add_assumed(l, e, set, sign * e->unplaced[set], false);
+}
+
 bool ledger_drop(struct ledger *l, uint64_t job)
 {
 	struct entry *e = find(l, job);
@@ -282,10 +297,7 @@ bool ledger_drop(struct ledger *l, uint64_t job)
 		return false;
 	uint32_t id = (uint32_t)(e - l->entries.items);
 	bool held = e->held > 0;
-	ledger_charge_slots(l, e, e->slots, e->n_slots, -1);
-	for (uint32_t set = 0; e->unplaced && set < e->shape->spec.n_sets; set++)
-		if (e->unplaced[set])
-			add_assumed(l, e, set, -e->unplaced[set], false);
+	ledger_charge_all(l, job, -1);
 	set_deadline(l, id, 0);
 	unlink_slot(l, find_slot(l, job));
 	fleet_shape_unref(l->f, e->shape);

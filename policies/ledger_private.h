@@ -35,6 +35,10 @@ struct ledger {
 	struct VEC(struct crowded_node) crowded; /* ledger_rehome.c's */
 };
 
+/* What is held for a job; NULL when it is not assumed. */
+const struct entry *ledger_entry(const struct ledger *l, uint64_t job);
+/* All that is held for an assumed job comes (sign 1) or goes (-1); the entry stays as it is. */
+void ledger_charge_all(struct ledger *l, uint64_t job, int sign);
 /* The pods of slots come (sign 1) or go (-1). */
 void ledger_charge_slots(struct ledger *l, const struct entry *e, const struct fit_slot *slots,
 			 uint32_t n, int sign);
