@@ -1,5 +1,6 @@
 #include "api/feed.h"
 
+#include "api/job_columns.h"
 #include "api/render.h"
 #include <errno.h>
 
@@ -234,10 +235,12 @@ static bool same_form(const struct render *a, const struct render *b)
 			  a->meta_version == b->meta_version);
 }
 
-static struct feed_frame *frame_for(struct feed *f, struct shared *shared, size_t *n,
+static struct feed_frame *frame_for(struct turn *t, struct shared *shared, size_t *n,
 				    const struct feed_watcher *w, enum watch_event event,
 				    const struct store_object *o)
 {
+	struct job_columns jobs = {.reader = t->reader};
+	struct feed *f = t->feed;
 	bool table = w->render->form == FORM_TABLE, columns = table && !w->columns_sent;
 	struct render render = *w->render;
 	struct feed_frame *fr;
@@ -247,6 +250,7 @@ static struct feed_frame *frame_for(struct feed *f, struct shared *shared, size_
 			return shared[i].frame;
 	if (table) /* ages are counted from now */
 		render.now = clock_now();
+	render.jobs = &jobs;
 	buf_clear(&f->scratch);
 	buf_addf(&f->scratch, "{\"type\":\"%s\",\"object\":", watch_event_name(event));
 	render_event_object(&render, o, columns, &f->scratch);
@@ -274,7 +278,7 @@ static void to_list(struct turn *t, struct feed_list *l, const struct store_log_
 		e = feed_event_for(w->selector, w->needs_old, t->reader, row, &f->old);
 		if (e == WATCH_NOTHING)
 			continue;
-		fr = frame_for(f, shared, n, w, e, &row->object);
+		fr = frame_for(t, shared, n, w, e, &row->object);
 		w->columns_sent = true;
 		push(w, fr);
 		feed_mark_dirty(f, w);

@@ -1,5 +1,7 @@
-/* GET of one object; on the loop: it is one short read. */
+/* GET of one object; on the loop: it is one short read. A table of a job that waits asks the core
+ * as well. */
 #include "api/call.h"
+#include "api/job_columns.h"
 #include "api/member_get.h"
 #include "api/read_options.h"
 #include "api/render.h"
@@ -32,18 +34,36 @@ static int read_object(struct call *c, const struct render *render, const struct
 	if (r)
 		return read_failed(r, reterr);
 	call_ok(c, 200, "application/json");
+	if (render->jobs)
+		render->jobs->reader = reader;
 	render_object(render, &object, &c->answer.body);
 	return 0;
+}
+
+static void finish(struct call *c)
+{
+	job_columns_done(c->state);
+	call_finish(c);
+}
+
+static void fill(struct call *c)
+{
+	job_columns_fill(c->state, 0, &c->answer.body);
+	call_to_loop(c, finish);
 }
 
 void call_get(struct call *c)
 {
 	struct err e = ERR_INIT;
 	struct render render;
+	struct job_columns *jobs;
 	struct read_options o = {0};
 	if (member_get(c))
 		return;
+	c->state = jobs = arena_new(c->mem, struct job_columns);
 	int r = read_options_render(c, &render, &e);
+	jobs->ask = !r && render.form == FORM_TABLE;
+	render.jobs = jobs;
 	if (!r)
 		r = read_options_parse(c, false, &o, &e);
 	if (!r)
@@ -51,5 +71,7 @@ void call_get(struct call *c)
 	read_options_done(&o);
 	if (r)
 		call_fail(c, &e);
-	call_finish(c);
+	else if (job_columns_ask(c, jobs, fill))
+		return;
+	finish(c);
 }

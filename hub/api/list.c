@@ -7,12 +7,15 @@
  * so a list of any length costs two slices of memory. Tables with a limit carry their continue
  * token in front and are collected whole.
  *
+ * Tables of jobs that wait ask the core before a slice goes out (job_columns.h).
+ *
  * When the log's floor passes the list's revision in between: 410 on a first slice, a broken
  * stream (no last chunk) later.
  */
 #include "api/call.h"
 #include "api/continue_token.h"
 #include "api/gzip.h"
+#include "api/job_columns.h"
 #include "api/read_options.h"
 #include "api/render.h"
 #include <errno.h>
@@ -34,6 +37,10 @@ struct list {
 	struct store_key last;
 	struct buf out, rows; /* out: the slice that is read; rows: of a collected table */
 	struct gzip gzip;
+	struct job_columns jobs;
+	size_t rows_at; /* in out */
+	int result;	/* of the slice */
+	struct err err;
 	/* The loop's, while a worker may have all of the above: */
 	bool reading;	    /* it has */
 	bool arrived;	    /* out holds a slice that is not being sent yet */
@@ -49,6 +56,7 @@ static void list_done(struct list *l)
 	buf_done(&l->rows);
 	buf_done(&l->sending);
 	gzip_done(&l->gzip);
+	job_columns_done(&l->jobs);
 }
 
 static void remember(struct list *l, const struct store_key *k)
@@ -83,7 +91,8 @@ static void finish_list(struct call *c, struct list *l)
 			meta.remaining = (int64_t)l->remaining;
 	}
 	if (l->collect) {
-		table_begin(l->render.kind, l->render.meta_version, &meta, true, &l->out);
+		render_table_begin(&l->render, &meta, true, &l->out);
+		l->rows_at = l->out.len;
 		buf_add_span(&l->out, buf_span(&l->rows));
 	}
 	render_list_end(&l->render, &meta, &l->out);
@@ -183,6 +192,7 @@ static int read_slices(struct call *c, struct list *l, struct err *reterr)
 	do {
 		auto_reader *reader = NULL;
 		r = store_read_begin(call_store(c), &reader, reterr);
+		l->jobs.reader = reader;
 		if (!r && !l->begun)
 			r = begin(c, l, reader, reterr);
 		if (!r && !read_one(c, l, reader))
@@ -323,18 +333,17 @@ static void compress_slice(struct list *l)
 	l->out = z;
 }
 
-static void list_step(struct call *c)
+/* What the slice is now goes to the loop. */
+static void deliver(struct call *c)
 {
 	struct list *l = c->state;
-	struct err e = ERR_INIT;
-	int r;
-	buf_clear(&l->out);
-	r = c->gone ? 0 : read_slices(c, l, &e);
+	int r = l->result;
+	job_columns_fill(&l->jobs, l->rows_at, &l->out);
 	if (!l->streaming && (r || l->complete)) {
 		if (r == -ETIME)
 			fail_expired(c, l);
 		else if (r && r != -ECANCELED)
-			call_fail(c, &e);
+			call_fail(c, &l->err);
 		else if (!r) {
 			call_ok(c, 200, "application/json");
 			c->answer.body = l->out;
@@ -353,6 +362,15 @@ static void list_step(struct call *c)
 	else if (l->use_gzip)
 		compress_slice(l);
 	call_to_loop(c, stream);
+}
+
+static void list_step(struct call *c)
+{
+	struct list *l = c->state;
+	buf_clear(&l->out);
+	l->result = c->gone ? 0 : read_slices(c, l, &l->err);
+	if (l->result || !job_columns_ask(c, &l->jobs, deliver))
+		deliver(c);
 }
 
 static int use_token(struct call *c, struct list *l, struct err *reterr)
@@ -383,6 +401,8 @@ void call_list(struct call *c)
 	struct err e = ERR_INIT;
 	int r = read_options_render(c, &l->render, &e);
 	c->state = l;
+	l->jobs.ask = !r && l->render.form == FORM_TABLE;
+	l->render.jobs = &l->jobs;
 	l->remaining = CONTINUE_UNKNOWN;
 	l->rows.max = l->out.max = l->sending.max = (size_t)64 << 20;
 	if (!r)

@@ -2,6 +2,7 @@
 
 #include "api/render.h"
 #include "base/num.h"
+#include "kinds/types.h"
 #include <errno.h>
 
 #define MAX_TIMEOUT_SECS 86400
@@ -141,6 +142,8 @@ int read_options_render(const struct call *c, struct render *ret, struct err *re
 			       .form = c->accept.form,
 			       .meta_version = c->accept.version,
 			       .now = clock_now()};
+	if (c->kind && c->kind->is_job)
+		ret->bindings = kind_by_type(c->kinds, TYPE_RESOURCE_BINDING);
 	if (table_include_parse(include.ptr ? include : SPAN(""), &ret->include) < 0)
 		return err_set(reterr, ERR_BAD_REQUEST,
 			       "unrecognized includeObject value: \"%.*s\"", SPAN_ARGS(include));

@@ -1,5 +1,6 @@
 #include "api/render.h"
 
+#include "api/job_columns.h"
 #include "base/json.h"
 #include "kube/object.h"
 
@@ -77,15 +78,25 @@ static void add_row(const struct render *r, struct span json, bool first, struct
 		add_json(r, json, &own);
 		json = buf_span(&own);
 	}
-	table_row(r->kind, r->meta_version, json, r->include, r->now, first, out);
+	table_row_begin(r->kind, json, r->now, first, out);
+	if (r->bindings)
+		job_columns_cells(r, json, out);
+	table_row_end(r->meta_version, json, r->include, out);
 	buf_done(&own);
+}
+
+void render_table_begin(const struct render *r, const struct table_meta *meta, bool columns,
+			struct buf *out)
+{
+	table_begin_more(r->kind, r->meta_version, meta, columns,
+			 r->bindings ? &job_columns_more : NULL, out);
 }
 
 static void add_table(const struct render *r, struct span json, uint64_t revision, bool columns,
 		      struct buf *out)
 {
 	struct table_meta meta = {.revision = revision, .remaining = -1};
-	table_begin(r->kind, r->meta_version, &meta, columns, out);
+	render_table_begin(r, &meta, columns, out);
 	add_row(r, json, true, out);
 	table_end(out);
 }
@@ -142,7 +153,7 @@ void render_list_begin(const struct render *r, uint64_t revision, struct buf *ou
 	(void)revision;
 	if (r->form == FORM_TABLE) {
 		struct table_meta meta = {.revision = revision, .remaining = -1};
-		table_begin(r->kind, r->meta_version, &meta, true, out);
+		render_table_begin(r, &meta, true, out);
 		return;
 	}
 	if (r->form == FORM_PARTIAL)

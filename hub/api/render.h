@@ -13,6 +13,8 @@
 #include "kube/table.h"
 #include "store/store.h"
 
+struct job_columns;
+
 struct render {
 	const struct kind_set *kinds;
 	const struct kind *kind;  /* as the client named it */
@@ -20,6 +22,9 @@ struct render {
 	const char *meta_version; /* "v1", "v1beta1": of tables and partial objects */
 	enum table_include include;
 	usec now;
+	const struct kind
+	    *bindings;		  /* tables of job kinds have job_columns.h's; NULL: they do not */
+	struct job_columns *jobs; /* where from, borrowed; NULL: their cells stay empty */
 };
 
 /* The object's own JSON, as its kind. */
@@ -31,6 +36,9 @@ void render_text(const struct render *r, struct span json, struct buf *out);
 
 /* A list, piece by piece. The metadata comes last, when it is known. */
 void render_list_begin(const struct render *r, uint64_t revision, struct buf *out);
+/* The head of a table whose rows are added otherwise. */
+void render_table_begin(const struct render *r, const struct table_meta *meta, bool columns,
+			struct buf *out);
 void render_list_item(const struct render *r, const struct store_object *o, bool first,
 		      struct buf *out);
 void render_list_end(const struct render *r, const struct table_meta *meta, struct buf *out);

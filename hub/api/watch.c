@@ -12,6 +12,7 @@
  */
 #include "api/call.h"
 #include "api/feed.h"
+#include "api/job_columns.h"
 #include "api/read_options.h"
 #include "api/render.h"
 #include "base/json.h"
@@ -162,9 +163,12 @@ struct turn {
 
 static void add_event(struct turn *t, enum watch_event e, const struct store_object *o)
 {
+	struct job_columns jobs = {.reader = t->reader};
 	struct watch *w = t->w;
+	struct render render = w->render;
+	render.jobs = &jobs;
 	buf_addf(&t->out, "{\"type\":\"%s\",\"object\":", watch_event_name(e));
-	render_event_object(&w->render, o, !w->feed.columns_sent, &t->out);
+	render_event_object(&render, o, !w->feed.columns_sent, &t->out);
 	buf_add_str(&t->out, "}\n");
 	w->feed.columns_sent = true;
 	call_series(w->call)->events++;

@@ -281,16 +281,27 @@ static void add_status(const struct core *c, const struct job *j, struct buf *b)
 	buf_add_char(b, '}');
 }
 
+static void add_annotations(const struct core *c, const struct job *j, struct buf *b)
+{
+	struct span queue = job_queue(c, j);
+
+	buf_addf(b, "{\"muster.dev/epoch\":\"%llu\",\"muster.dev/dispatch\":\"%s\"",
+		 (unsigned long long)j->dispatch.epoch, dispatch_step_name(j->dispatch.step));
+	if (queue.len) {
+		buf_add_str(b, ",\"muster.dev/queue\":");
+		buf_add_json_str(b, queue);
+	}
+	buf_add_char(b, '}');
+}
+
 int binding_draft(const struct core *c, const struct job *j, struct object_draft *ret,
 		  struct err *reterr)
 {
-	char name[BINDING_NAME_MAX], annotations[256];
-	auto_buf digest = BUF_INIT;
+	char name[BINDING_NAME_MAX];
+	auto_buf digest = BUF_INIT, annotations = BUF_INIT;
 	struct object_writer w;
 
-	(void)snprintf(annotations, sizeof(annotations),
-		       "{\"muster.dev/epoch\":\"%llu\",\"muster.dev/dispatch\":\"%s\"}",
-		       (unsigned long long)j->dispatch.epoch, dispatch_step_name(j->dispatch.step));
+	add_annotations(c, j, &annotations);
 	object_writer_begin(&w, &(struct object_head){
 				    .kind = kind_by_type(c->kinds, TYPE_RESOURCE_BINDING),
 				    .ns = span_of(j->ns),
@@ -298,7 +309,7 @@ int binding_draft(const struct core *c, const struct job *j, struct object_draft
 				    .uid = j->binding_uid,
 				    .created = j->binding_created,
 				    .generation = 1 + (int64_t)j->dispatch.epoch,
-				    .annotations = annotations,
+				    .annotations = annotations.ptr,
 				    .owner_kind = j->kind,
 				    .owner_name = j->name,
 				    .owner_uid = j->uid,

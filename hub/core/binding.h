@@ -5,6 +5,7 @@
  * (work.karmada.io/v1alpha2, federation.md 2.3) and as the digest that a restart reads.
  *
  * One per live or finished job, named `<name>-<kind in lower case>`, owned by the job's object.
+ * Its annotation muster.dev/queue is the job's queue as of when it was written.
  * The digest is the durable form of the dispatch state: what it says is what happened.
  */
 #include "core/state.h"

@@ -301,6 +301,13 @@ void job_total(const struct job *j, struct elastic_quantity out[JOB_MAX_RESOURCE
 	*ret_n = n;
 }
 
+struct span job_queue(const struct core *c, const struct job *j)
+{
+	if (j->unit && c->quota.tree)
+		return elastic_tree_path(c->quota.tree, elastic_unit_node(j->unit));
+	return j->digest.queue_name.len ? j->digest.queue_name : SPAN("");
+}
+
 int64_t job_pods(const struct job *j)
 {
 	int64_t n = 0;

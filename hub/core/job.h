@@ -34,6 +34,9 @@ void job_total(const struct job *j, struct elastic_quantity out[JOB_MAX_RESOURCE
 /* The same as a Kubernetes ResourceList, in JSON. */
 void job_add_totals(const struct job *j, struct buf *out);
 
+/* The path of its quota node, or the queue that it names; "" for none. Borrowed. */
+struct span job_queue(const struct core *c, const struct job *j);
+
 /* Pods of all sets. */
 int64_t job_pods(const struct job *j);
 /* Index of a pod set by name; 0 when there is no such set. */

@@ -258,6 +258,8 @@ void query_answer(struct core *c, struct command *cmd)
 	head = span_split(&rest, '/');
 	if (span_is(path, COMMAND_QUERY_METRICS))
 		query_metrics(c, &b);
+	else if (span_is(path, COMMAND_QUERY_COLUMNS))
+		query_columns(c, span_of(cmd->query_body ? cmd->query_body : ""), &b);
 	else if (span_is(path, "clusters"))
 		answer_clusters(c, &b);
 	else if (span_is(path, "jobs"))

@@ -20,6 +20,8 @@
 void query_count_commit(struct core_counters *k, usec took);
 /* The core's part of /metrics, which asks for it by COMMAND_QUERY_METRICS. */
 void query_metrics(struct core *c, struct buf *out);
+/* The answer to COMMAND_QUERY_COLUMNS. */
+void query_columns(struct core *c, struct span lines, struct buf *out);
 /* Fills cmd->result, or cmd->err. */
 void query_answer(struct core *c, struct command *cmd);
 

@@ -2,6 +2,7 @@
  * Where one job stands: a line for lists, and the whole story for `why`.
  */
 #include "base/json.h"
+#include "base/num.h"
 #include "core/binding.h"
 #include "core/job.h"
 #include "core/member.h"
@@ -73,13 +74,6 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 	return standing_code(&s);
 }
 
-static struct span queue_of(const struct core *c, const struct job *j)
-{
-	if (j->unit && c->quota.tree)
-		return elastic_tree_path(c->quota.tree, elastic_unit_node(j->unit));
-	return j->digest.queue_name.len ? j->digest.queue_name : SPAN("");
-}
-
 void query_job_line(struct core *c, struct job *j, struct buf *b)
 {
 	const struct member *m = member_of(c, j);
@@ -96,7 +90,7 @@ void query_job_line(struct core *c, struct job *j, struct buf *b)
 		 ",\"livePods\":%u,\"status\":\"%s\",\"queue\":",
 		 j->kind->kind, j->uid_text, j->priority, job_pods(j), j->live_pods,
 		 running_state(j));
-	buf_add_json_str(b, queue_of(c, j));
+	buf_add_json_str(b, job_queue(c, j));
 	buf_add_str(b, ",\"cluster\":");
 	buf_add_json_str(b, span_of(m ? m->name : ""));
 	buf_addf(b, ",\"position\":%zu,\"reason\":\"%s\",\"message\":", position, code);
@@ -106,6 +100,44 @@ void query_job_line(struct core *c, struct job *j, struct buf *b)
 		 ((j->decided_at ? j->decided_at : c->now) - j->first_attempt) / USEC_PER_SEC);
 	job_add_totals(j, b);
 	buf_add_char(b, '}');
+}
+
+/* ---- columns of tables ---- */
+
+static void add_cell(struct span value, struct buf *out)
+{
+	buf_add_char(out, ',');
+	buf_add_json_str(out, value.len ? value : SPAN("<none>"));
+}
+
+static void add_columns(struct core *c, struct job *j, struct buf *out)
+{
+	const struct member *m = member_of(c, j);
+	char sentence[512], place[24] = "";
+	size_t position;
+	const char *code = query_standing(c, j, sentence, sizeof(sentence), &position);
+
+	if (position)
+		(void)snprintf(place, sizeof(place), "%zu", position);
+	add_cell(job_queue(c, j), out);
+	add_cell(span_of(m ? m->name : ""), out);
+	add_cell(span_of(place), out);
+	add_cell(span_of(code), out);
+}
+
+void query_columns(struct core *c, struct span lines, struct buf *out)
+{
+	while (lines.len) {
+		struct span line = span_split(&lines, '\n'), type = span_split(&line, '/');
+		struct span ns = span_split(&line, '/');
+		uint64_t number;
+		struct job *j = num_parse_u64(type, UINT16_MAX, &number) == 0
+				    ? job_by_key(c, (uint16_t)number, ns, line)
+				    : NULL;
+		if (j && !j->finished)
+			add_columns(c, j, out);
+		buf_add_char(out, '\n');
+	}
 }
 
 /* ---- why ---- */

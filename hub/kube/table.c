@@ -50,7 +50,7 @@ static void add_definition(const struct kind_column *c, struct buf *out)
 	buf_addf(out, ",\"priority\":%d}", c->priority);
 }
 
-static void add_definitions(const struct kind *k, struct buf *out)
+static void add_definitions(const struct kind *k, const struct table_more *more, struct buf *out)
 {
 	static const struct kind_column name = {
 	    "Name", "string", "name", NULL, "Name of the object, unique within its namespace", 0};
@@ -61,11 +61,15 @@ static void add_definitions(const struct kind *k, struct buf *out)
 		buf_add_char(out, ',');
 		add_definition(column_at(k, i), out);
 	}
+	for (size_t i = 0; more && i < more->n; i++) {
+		buf_add_char(out, ',');
+		add_definition(&more->columns[i], out);
+	}
 	buf_add_char(out, ']');
 }
 
-void table_begin(const struct kind *k, const char *version, const struct table_meta *meta,
-		 bool columns, struct buf *out)
+void table_begin_more(const struct kind *k, const char *version, const struct table_meta *meta,
+		      bool columns, const struct table_more *more, struct buf *out)
 {
 	const char *sep = "";
 
@@ -84,7 +88,7 @@ void table_begin(const struct kind *k, const char *version, const struct table_m
 		buf_addf(out, "%s\"remainingItemCount\":%lld", sep, (long long)meta->remaining);
 	buf_add_char(out, '}');
 	if (columns)
-		add_definitions(k, out);
+		add_definitions(k, more, out);
 	else
 		buf_add_str(out, ",\"columnDefinitions\":null");
 	buf_add_str(out, ",\"rows\":[");
@@ -197,11 +201,16 @@ static void add_object(const char *version, struct span object, enum table_inclu
 	buf_add_char(out, '}');
 }
 
-void table_row(const struct kind *k, const char *version, struct span object,
-	       enum table_include include, usec now, bool first, struct buf *out)
+void table_row_begin(const struct kind *k, struct span object, usec now, bool first,
+		     struct buf *out)
 {
 	buf_add_str(out, first ? "{\"cells\":[" : ",{\"cells\":[");
 	add_cells(k, object, now, out);
+}
+
+void table_row_end(const char *version, struct span object, enum table_include include,
+		   struct buf *out)
+{
 	buf_add_char(out, ']');
 	add_object(version, object, include, out);
 	buf_add_char(out, '}');

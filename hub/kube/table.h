@@ -25,13 +25,34 @@ struct table_meta {
 	int64_t remaining;	    /* below 0: unknown */
 };
 
+/* Columns after the kind's own, whose cells the caller has. */
+struct table_more {
+	const struct kind_column *columns;
+	size_t n;
+};
+
 /* version: "v1" or "v1beta1", as the client asked. columns: write columnDefinitions (a watch
- * needs them in its first event only). */
-void table_begin(const struct kind *k, const char *version, const struct table_meta *meta,
-		 bool columns, struct buf *out);
-/* Appends the row of one object (checked JSON text). first: no comma before it. */
-void table_row(const struct kind *k, const char *version, struct span object,
-	       enum table_include include, usec now, bool first, struct buf *out);
+ * needs them in its first event only). more: NULL for none. */
+void table_begin_more(const struct kind *k, const char *version, const struct table_meta *meta,
+		      bool columns, const struct table_more *more, struct buf *out);
+static inline void table_begin(const struct kind *k, const char *version,
+			       const struct table_meta *meta, bool columns, struct buf *out)
+{
+	table_begin_more(k, version, meta, columns, NULL, out);
+}
+/* Appends the row of one object (checked JSON text), in two parts: the object's own cells, then,
+ * after the caller added those of its further columns (",VALUE" each), the rest. first: no comma
+ * before it. */
+void table_row_begin(const struct kind *k, struct span object, usec now, bool first,
+		     struct buf *out);
+void table_row_end(const char *version, struct span object, enum table_include include,
+		   struct buf *out);
+static inline void table_row(const struct kind *k, const char *version, struct span object,
+			     enum table_include include, usec now, bool first, struct buf *out)
+{
+	table_row_begin(k, object, now, first, out);
+	table_row_end(version, object, include, out);
+}
 void table_end(struct buf *out);
 
 #endif

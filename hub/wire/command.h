@@ -31,6 +31,10 @@ enum command_verb {
 
 /* The query of /metrics. With a space, it is no path that a client could send. */
 #define COMMAND_QUERY_METRICS "hub metrics"
+/* The query of tables of jobs. Body: a line "TYPE/NAMESPACE/NAME" for each, TYPE a type number. The
+ * answer has as many lines: ",QUEUE,CLUSTER,POS,REASON" as JSON strings, or nothing for a job that
+ * is over or not known. */
+#define COMMAND_QUERY_COLUMNS "hub columns"
 
 enum command_propagation {
 	PROPAGATE_DEFAULT,

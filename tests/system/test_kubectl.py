@@ -6,6 +6,7 @@ import threading
 
 from muster_test import Failure, Fleet, check, main
 from muster_test import objects as make
+from muster_test.client import until
 from muster_test.story import DEADLINE
 from muster_test.watch import is_true
 
@@ -213,6 +214,54 @@ def story_strict_fields(fleet):
         check(lax.returncode == 0 and "runPolicies" in lax.stderr,
               f"{kubectl.version}: warn: {lax.stderr.strip()[:200]}", lax)
         kubectl("delete", "pytorchjob", "typo")
+
+
+def story_wide_columns(fleet):
+    """kubectl get -o wide of jobs: QUEUE, CLUSTER, POS and REASON; without it the upstream columns"""
+    fleet.start_hub()
+    fleet.join(fleet.start_sim("m0", [make.node("gpu", gpus=8)]))
+    most = {"nvidia.com/gpu": "4"}
+    fleet.client.create(make.namespace("team-a"), make.quota_tree(make.quota_node(
+        "root", most, most, children=[make.quota_node("a", {}, most, ["team-a"])])))
+    fleet.client.create(make.policy(namespace="team-a"))
+    jobs = fleet.watch("pytorchjobs")
+
+    def job(name):
+        return make.pytorch_job(name, "team-a", workers=1, gpus=2, duration="600s")
+    fleet.client.create(job("one"))
+    jobs.await_object("one", "runs", lambda o: is_true(o, "Running"), namespace="team-a")
+    for k in fleet.kubectls():
+        v = k.version
+        watching = Lines(k.start("get", "pytorchjobs", "-n", "team-a", "-w", "-o", "wide"))
+        watching.wait_for("the running one", lambda line: line.startswith("one "))
+        fleet.client.create(job("three"), job("two"))
+
+        def rows(*args):
+            lines = [x.split() for x in k("get", *args, "-n", "team-a").splitlines()]
+            return lines[0], {x[0]: x[-4:] for x in lines[1:]}
+
+        def settled():
+            waits = rows("pytorchjobs", "-o", "wide")[1]
+            return [waits.get(n, [""])[0] for n in ("two", "three")] == ["root/a"] * 2
+        until("both wait", settled)
+        head, shown = rows("pytorchjobs", "-o", "wide")
+        check(head == ["NAME", "STATE", "AGE", "QUEUE", "CLUSTER", "POS", "REASON"] and shown == {
+            "one": ["root/a", "m0", "<none>", "<none>"],
+            "three": ["root/a", "<none>", "1", "WaitingForQuota"],
+            "two": ["root/a", "<none>", "2", "WaitingForQuota"]},
+            f"{v}: a list with -o wide", head, shown)
+        check(rows("pytorchjobs", "-o", "wide", "--chunk-size=1")[1] == shown,
+              f"{v}: the same in chunks")
+        check(rows("pytorchjob", "three", "-o", "wide")[1] == {"three": shown["three"]},
+              f"{v}: by name")
+        check(rows("pytorchjobs")[0] == ["NAME", "STATE", "AGE"], f"{v}: without -o wide as upstream")
+        watching.wait_for("the waiting ones", lambda line: line.startswith("two "))
+        check("QUEUE" in watching.lines[0] and watching.lines[1].split()[-4:] == shown["one"],
+              f"{v}: a watch has the columns", watching.lines)
+        watching.close()
+        fleet.client.delete("pytorchjobs", "two", "team-a")
+        fleet.client.delete("pytorchjobs", "three", "team-a")
+        jobs.await_state("one is left", lambda objects: len(objects) == 1)
 
 
 if __name__ == "__main__":
