@@ -2,6 +2,7 @@
 #include "kinds/kinds.h"
 #include "member-sync/sim/cluster_logs.h"
 #include "member-sync/sim/cluster_priv.h"
+#include "member-sync/sim/cluster_provisioning.h"
 #include "member-sync/sim/pod_class.h"
 #include <errno.h>
 #include <sys/stat.h>
@@ -91,6 +92,7 @@ static void drop_caches(struct cluster *c)
 	map_done(&c->jobs);
 	c->pods = c->jobs = MAP_INIT;
 	pod_class_done(c);
+	c->provisioning = cluster_provisioning_destroy(c->provisioning);
 	scheduler_destroy(c->scheduler);
 	c->scheduler = NULL;
 	vec_clear(&c->timers);
@@ -125,7 +127,10 @@ static int load_caches(struct cluster *c, struct err *reterr)
 					TYPE_TF_JOB,  TYPE_MPI_JOB, TYPE_RAY_JOB};
 	auto_reader *r = NULL;
 	c->scheduler = scheduler_create();
+	c->provisioning = cluster_provisioning_create(c);
 	int rc = store_read_begin(c->store, &r, reterr);
+	if (!rc)
+		rc = cluster_provisioning_load(c->provisioning, r, reterr);
 	if (!rc)
 		rc = load_type(c, r, c->node_kind, cluster_nodes_add, reterr);
 	for (size_t i = 0; !rc && i < ARRAY_LEN(jobs); i++) {
@@ -135,6 +140,8 @@ static int load_caches(struct cluster *c, struct err *reterr)
 	}
 	if (!rc)
 		rc = load_type(c, r, c->pod_kind, cluster_pods_add, reterr);
+	if (!rc)
+		rc = load_type(c, r, c->provisioning_kind, cluster_provisioning_add, reterr);
 	c->pending_new = true;
 	return rc;
 }
@@ -201,6 +208,7 @@ static void find_kinds(struct cluster *c)
 	c->service_kind = kind_by_type(c->kinds, TYPE_SERVICE);
 	c->batch_kind = kind_by_type(c->kinds, TYPE_JOB);
 	c->namespace_kind = kind_by_type(c->kinds, TYPE_NAMESPACE);
+	c->provisioning_kind = kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST);
 }
 
 static int open_all(struct cluster *c, struct err *reterr)
@@ -321,6 +329,8 @@ static void observe(struct cluster *c)
 			cluster_pods_observe(c, &changes[i]);
 		else if (k->type == TYPE_NODE)
 			cluster_nodes_observe(c, &changes[i]);
+		else if (k->type == TYPE_PROVISIONING_REQUEST || k->type == TYPE_POD_TEMPLATE)
+			cluster_provisioning_observe(c->provisioning, &changes[i]);
 		else if (cluster_jobs_is_kind(k))
 			cluster_jobs_observe(c, &changes[i]);
 	}
@@ -363,6 +373,7 @@ int cluster_step(struct cluster *c, usec now, usec *ret_due, struct err *reterr)
 	bool all = run_timers(c);
 	all = cluster_kubelet_schedule(c) && all;
 	all = cluster_jobs_sync(c) && all;
+	all = cluster_provisioning_step(c->provisioning) && all;
 	if (registry_due(c->reg) <= c->now)
 		all = !registry_work(c->batch, WORK_ROWS) && all;
 	rc = commit(c, reterr);
@@ -380,6 +391,8 @@ int cluster_step(struct cluster *c, usec now, usec *ret_due, struct err *reterr)
 		busy = true;
 	if (logs_due < due)
 		due = logs_due;
+	if (cluster_provisioning_due(c->provisioning) < due)
+		due = cluster_provisioning_due(c->provisioning);
 	*ret_due = busy ? 0 : due;
 	return 0;
 }

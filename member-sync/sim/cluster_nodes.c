@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "base/yaml.h"
 #include "member-sync/sim/cluster_priv.h"
+#include "member-sync/sim/cluster_provisioning.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -79,16 +80,14 @@ static int flush(struct load *l)
 	return registry_begin(l->c->reg, l->c->now, &l->batch, l->reterr);
 }
 
-static int put_node(struct load *l, const struct cJSON *from, const char *name)
+int cluster_nodes_put(struct cluster *c, struct registry_batch *b, const struct cJSON *from,
+		      const char *name, struct err *reterr)
 {
-	struct cluster *c = l->c;
 	char uid_text[OBJECT_UID_TEXT], time[CLOCK_TEXT_MAX];
 	uint8_t uid[STORE_UID_LEN];
 	struct object_draft d;
 	auto_json *node = json_dup(from);
 	struct cJSON *meta = json_ensure_object(node, "metadata");
-	if (++l->n > MAX_NODES)
-		return err_set(l->reterr, ERR_INVALID, "more than %d nodes", MAX_NODES);
 	registry_new_uid(c->reg, uid);
 	json_set_str(node, "apiVersion", "v1");
 	json_set_str(node, "kind", "Node");
@@ -96,9 +95,15 @@ static int put_node(struct load *l, const struct cJSON *from, const char *name)
 	json_set_str(meta, "uid", object_uid_format(uid, uid_text));
 	json_set_str(meta, "creationTimestamp", clock_format(c->now, time));
 	complete_status(node, name, c->now);
-	int rc = object_draft_from_tree(c->node_kind, node, &d, l->reterr);
-	if (!rc)
-		rc = registry_put(l->batch, c->node_kind, SPAN(""), span_of(name), &d);
+	int rc = object_draft_from_tree(c->node_kind, node, &d, reterr);
+	return rc ? rc : registry_put(b, c->node_kind, SPAN(""), span_of(name), &d);
+}
+
+static int put_node(struct load *l, const struct cJSON *from, const char *name)
+{
+	if (++l->n > MAX_NODES)
+		return err_set(l->reterr, ERR_INVALID, "more than %d nodes", MAX_NODES);
+	int rc = cluster_nodes_put(l->c, l->batch, from, name, l->reterr);
 	if (!rc && registry_batch_full(l->batch))
 		rc = flush(l);
 	return rc;
@@ -117,6 +122,10 @@ static int load_node(void *arg, struct cJSON *take_doc)
 		return err_set(l->reterr, ERR_INVALID, "a document is not of kind Node");
 	if (!name || !*name)
 		return err_set_field(l->reterr, ERR_INVALID, "metadata.name", "a node has no name");
+	bool is_pool;
+	int rc = cluster_provisioning_add_pool(l->batch, doc, &is_pool, l->reterr);
+	if (rc || is_pool)
+		return rc;
 	if (count && (num_parse_u64(span_of(count), MAX_NODES, &n) || n == 0))
 		return err_set_field(
 		    l->reterr, ERR_INVALID, "metadata.annotations[" COUNT_ANNOTATION "]",
@@ -128,7 +137,7 @@ static int load_node(void *arg, struct cJSON *take_doc)
 	for (uint64_t i = 0; i < n; i++) {
 		char one[STORE_MAX_NAME + 1];
 		snprintf(one, sizeof(one), "%s-%llu", base, (unsigned long long)i);
-		int rc = put_node(l, doc, one);
+		rc = put_node(l, doc, one);
 		if (rc)
 			return rc;
 	}
@@ -184,6 +193,7 @@ void cluster_nodes_add(struct cluster *c, const struct store_object *o)
 		struct scheduler_node *n = scheduler_find_node(c->scheduler, info.name);
 		if (!info.ready)
 			cluster_kubelet_lost(c, n, false);
+		cluster_provisioning_node(c->provisioning, o, false);
 	}
 	arena_done(&mem);
 }
@@ -195,6 +205,7 @@ void cluster_nodes_observe(struct cluster *c, const struct registry_change *ch)
 		return;
 	}
 	struct scheduler_node *n = scheduler_find_node(c->scheduler, ch->object.key.name);
+	cluster_provisioning_node(c->provisioning, &ch->object, true);
 	if (!n)
 		return;
 	cluster_kubelet_lost(c, n, true);

@@ -119,11 +119,12 @@ struct cluster {
 	char *name;
 	const struct kind_set *kinds;
 	const struct kind *node_kind, *pod_kind, *event_kind, *service_kind, *batch_kind,
-	    *namespace_kind;
+	    *namespace_kind, *provisioning_kind;
 	struct store *store;
 	struct registry *reg;
 	struct inbox *inbox;
 	struct cluster_logs *logs;
+	struct provisioning *provisioning;
 	struct runs *runs;
 	struct scheduler *scheduler;
 	struct map pods, jobs, classes;	     /* by uid; classes by spec text */
@@ -154,6 +155,9 @@ int cluster_fail(struct cluster *c, const struct err *why);
 
 /* ---- cluster_nodes.c ---- */
 int cluster_nodes_load_file(struct cluster *c, const char *path, struct err *reterr) MUST_CHECK;
+/* A new Node in the batch, with what its kubelet would say of it. */
+int cluster_nodes_put(struct cluster *c, struct registry_batch *b, const struct cJSON *node,
+		      const char *name, struct err *reterr) MUST_CHECK;
 void cluster_nodes_observe(struct cluster *c, const struct registry_change *ch);
 /* At start: a stored node. */
 void cluster_nodes_add(struct cluster *c, const struct store_object *o);

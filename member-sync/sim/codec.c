@@ -1,6 +1,7 @@
 #include "member-sync/sim/codec.h"
 #include "base/json.h"
 #include "base/num.h"
+#include "member-sync/sim/node_pool.h"
 
 int64_t codec_int(const struct cJSON *o, const char *key, int64_t otherwise)
 {
@@ -69,6 +70,7 @@ void codec_add_set(struct sim_job *j, const char *name, const struct cJSON *temp
 		json_set_str(spec, "restartPolicy", restart);
 	if (spec)
 		json_remove(spec, "nodeName");
+	node_pool_admit(j->ns, json_get(meta, "annotations"), spec);
 	codec_copy_name(set.name, sizeof(set.name), name);
 	set.labels = print_or_empty(json_get(meta, "labels"));
 	set.annotations = print_or_empty(json_get(meta, "annotations"));
