@@ -1,0 +1,146 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "policies/provision.h"
+
+#define S ((int64_t)1000000)
+
+enum { EAST = 3, WEST = 5, NORTH = 9 };
+static const uint32_t all[] = {EAST, WEST, NORTH};
+
+static struct provision_plan decide(uint32_t parallel, const struct provision_try *tries, size_t n,
+				    int32_t attempt, bool admitted, int64_t now)
+{
+	struct provision_options o = provision_options_default();
+	struct provision_plan p;
+	o.parallel = parallel;
+	struct provision_view v = {.options = &o,
+				   .candidates = all,
+				   .n_candidates = 3,
+				   .tries = tries,
+				   .n_tries = n,
+				   .attempt = attempt,
+				   .admitted = admitted,
+				   .now_us = now};
+	provision_decide(&v, &p);
+	return p;
+}
+
+static void the_first_candidate_is_asked_alone(void **state)
+{
+	struct provision_plan p = decide(1, NULL, 0, 1, false, 0);
+	assert_int_equal(p.verdict, PROVISION_WAIT);
+	assert_int_equal(p.n_create, 1);
+	assert_int_equal(p.create[0], EAST);
+	const struct provision_try asked[] = {{EAST, PROVISION_ACCEPTED, 0}};
+	p = decide(1, asked, 1, 1, false, 5 * S);
+	assert_int_equal(p.n_create, 0);
+	assert_int_equal(p.again_us, 600 * S);
+}
+
+static void a_failure_asks_the_next(void **state)
+{
+	const struct provision_try t[] = {{EAST, PROVISION_FAILED, 0}};
+	struct provision_plan p = decide(1, t, 1, 1, false, 5 * S);
+	assert_int_equal(p.n_create, 1);
+	assert_int_equal(p.create[0], WEST);
+	assert_int_equal(p.n_cancel, 0);
+}
+
+static void patience_ends_and_the_next_takes_the_place(void **state)
+{
+	const struct provision_try t[] = {{EAST, PROVISION_ACCEPTED, 0}};
+	struct provision_plan p = decide(1, t, 1, 1, false, 600 * S);
+	assert_int_equal(p.n_cancel, 1);
+	assert_int_equal(p.cancel[0], EAST);
+	assert_int_equal(p.create[0], WEST);
+}
+
+static void the_last_candidate_is_waited_for_without_end(void **state)
+{
+	const struct provision_try t[] = {{EAST, PROVISION_CANCELLED, 0},
+					  {WEST, PROVISION_FAILED, 600 * S},
+					  {NORTH, PROVISION_PENDING, 700 * S}};
+	struct provision_plan p = decide(1, t, 3, 1, false, 99999 * S);
+	assert_int_equal(p.verdict, PROVISION_WAIT);
+	assert_int_equal(p.n_cancel, 0);
+	assert_int_equal(p.again_us, INT64_MAX);
+}
+
+static void of_several_the_first_provisioned_wins(void **state)
+{
+	struct provision_plan p = decide(2, NULL, 0, 1, false, 0);
+	assert_int_equal(p.n_create, 2);
+	const struct provision_try t[] = {{EAST, PROVISION_ACCEPTED, 0},
+					  {WEST, PROVISION_PROVISIONED, 0}};
+	p = decide(2, t, 2, 1, false, 60 * S);
+	assert_int_equal(p.verdict, PROVISION_READY);
+	assert_int_equal(p.cluster, WEST);
+	assert_int_equal(p.n_cancel, 1);
+	assert_int_equal(p.cancel[0], EAST);
+}
+
+static void a_round_that_failed_everywhere_is_retried_with_backoff(void **state)
+{
+	const struct provision_try t[] = {{EAST, PROVISION_FAILED, 0},
+					  {WEST, PROVISION_BOOKING_EXPIRED, 0},
+					  {NORTH, PROVISION_FAILED, 0}};
+	/* 60 x 2^(n-1): 60, 120, 240; the fourth attempt is past the limit of 3 */
+	static const int64_t waits[] = {60 * S, 120 * S, 240 * S};
+	for (int32_t n = 1; n <= 3; n++) {
+		struct provision_plan p = decide(1, t, 3, n, false, 5 * S);
+		assert_int_equal(p.verdict, PROVISION_RETRY);
+		assert_int_equal(p.retry_after_us, waits[n - 1]);
+	}
+	struct provision_plan p = decide(1, t, 3, 4, false, 5 * S);
+	assert_int_equal(p.verdict, PROVISION_REJECT);
+}
+
+static void backoff_is_capped(void **state)
+{
+	struct provision_options o = provision_options_default();
+	assert_int_equal(provision_backoff(&o, 5), 960 * S);
+	assert_int_equal(provision_backoff(&o, 6), 1800 * S);
+	assert_int_equal(provision_backoff(&o, 1000000), 1800 * S);
+}
+
+static void after_admission_only_revoked_capacity_counts(void **state)
+{
+	const struct provision_try expired[] = {{EAST, PROVISION_BOOKING_EXPIRED, 0}};
+	struct provision_plan p = decide(1, expired, 1, 1, true, 700 * S);
+	assert_int_equal(p.verdict, PROVISION_READY);
+	assert_int_equal(p.n_create, 0);
+	const struct provision_try revoked[] = {{EAST, PROVISION_CAPACITY_REVOKED, 0}};
+	p = decide(1, revoked, 1, 1, true, 700 * S);
+	assert_int_equal(p.verdict, PROVISION_REJECT);
+}
+
+static void without_candidates_it_waits(void **state)
+{
+	struct provision_options o = provision_options_default();
+	struct provision_plan p;
+	struct provision_view v = {.options = &o, .attempt = 1};
+	provision_decide(&v, &p);
+	assert_int_equal(p.verdict, PROVISION_WAIT);
+	assert_int_equal(p.n_create, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_first_candidate_is_asked_alone),
+	    cmocka_unit_test(a_failure_asks_the_next),
+	    cmocka_unit_test(patience_ends_and_the_next_takes_the_place),
+	    cmocka_unit_test(the_last_candidate_is_waited_for_without_end),
+	    cmocka_unit_test(of_several_the_first_provisioned_wins),
+	    cmocka_unit_test(a_round_that_failed_everywhere_is_retried_with_backoff),
+	    cmocka_unit_test(backoff_is_capped),
+	    cmocka_unit_test(after_admission_only_revoked_capacity_counts),
+	    cmocka_unit_test(without_candidates_it_waits),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
