@@ -4,7 +4,7 @@
 #include "api/read_options.h"
 #include "api/render.h"
 #include "base/json.h"
-#include "kube/schema.h"
+#include "kube/admit.h"
 #include <errno.h>
 #include <openssl/rand.h>
 
@@ -264,7 +264,7 @@ int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old, s
 				.now = clock_now(),
 				.warnings = &w->warnings};
 	int r;
-	schema_admit(c->kind, object, &kw, &w->errors, w->ignore ? NULL : &unknown);
+	admit_object(c->kinds, c->kind, object, &kw, &w->errors, w->ignore ? NULL : &unknown);
 	r = judge_fields(c, buf_span(&unknown), reterr);
 	if (!r && field_errors_any(&w->errors))
 		r = status_set_invalid(reterr, c->kind, w->name, &w->errors);

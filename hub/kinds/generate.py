@@ -51,6 +51,15 @@ def snake(name):
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
+def version_rank(version):
+    """Best first, as kind_version_cmp() in hub/kube/kind_set.h."""
+    m = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
+    if not m:
+        raise Mistake(f"not a version: {version}")
+    stage = {None: 0, "beta": 1, "alpha": 2}[m.group(2)]
+    return stage, -int(m.group(1)), -int(m.group(3) or 0)
+
+
 class Node:
     """One struct schema."""
 
@@ -362,6 +371,8 @@ class Kinds:
         plural = doc.get("plural", kind.lower() + "s")
         first = doc["served"][0]["api"]
         base = snake(kind) + ("_" + snake(first.split("/")[0].split(".")[0]) if "." in first else "")
+        if "convert" in doc.get("hooks", {}):  # beside the stored version, in a file of its own
+            base += "_" + first.rpartition("/")[2]
         short = self.write_names(out, f"{base}_short", doc.get("shortNames"))
         categories = self.write_names(out, f"{base}_categories", doc.get("categories"))
         self.write_columns(out, base, doc, path)
@@ -381,7 +392,7 @@ class Kinds:
                 self.one(out, var, doc, base, group, version, plural, short, categories, verbs,
                          root, n)
                 for name in names:
-                    key = (self.groups.index(group), plural, n)
+                    key = (self.groups.index(group), plural, version_rank(version), n)
                     self.sets[name].append((key, var))
 
     def one(self, out, var, doc, base, group, version, plural, short, categories, verbs, root, n):

@@ -12,6 +12,8 @@
 #define HOOK_VALIDATE(name)                                                                        \
 	void name(const struct kind *k, const struct cJSON *object, const struct kind_write *w,    \
 		  struct field_errors *errors)
+#define HOOK_CONVERT(name)                                                                         \
+	void name(const struct kind *k, struct cJSON *object, enum kind_conversion way)
 #define HOOK_CELLS(name)                                                                           \
 	void name(const struct kind *k, const struct cJSON *object, usec now, struct cJSON *cells)
 
@@ -58,13 +60,23 @@ HOOK_VALIDATE(multi_kueue_cluster_validate);
 HOOK_VALIDATE(provisioning_request_config_validate);
 HOOK_VALIDATE(provisioning_request_validate);
 
+/* kueue_convert.c: v1beta1 */
+HOOK_DEFAULT(cluster_queue_v1beta1_default);
+HOOK_VALIDATE(cluster_queue_v1beta1_validate);
+HOOK_VALIDATE(workload_v1beta1_validate);
+HOOK_CONVERT(cluster_queue_convert);
+HOOK_CONVERT(local_queue_convert);
+HOOK_CONVERT(admission_check_convert);
+HOOK_CONVERT(multi_kueue_cluster_convert);
+HOOK_CONVERT(workload_convert);
+
 /* core_kinds.c, config_kinds.c */
 HOOK_DEFAULT(namespace_default);
 HOOK_DEFAULT(pod_default);
 HOOK_VALIDATE(pod_validate);
 HOOK_VALIDATE(pod_template_validate);
 HOOK_VALIDATE(event_validate);
-void event_convert(const struct kind *k, struct cJSON *object, enum kind_conversion way);
+HOOK_CONVERT(event_convert);
 HOOK_VALIDATE(priority_class_validate);
 HOOK_VALIDATE(config_map_validate);
 HOOK_DEFAULT(secret_default);

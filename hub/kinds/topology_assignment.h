@@ -14,4 +14,10 @@
 void topology_assignment_check(const struct cJSON *assignment, const char *path,
 			       struct field_errors *errors);
 
+/* In place; NULL is fine. The slices are one, with what all its domains share said once; values and
+ * counts come back as they were, domain by domain. A domain with fewer values than there are levels
+ * leaves a slice that the rules refuse. */
+void topology_assignment_to_slices(struct cJSON *assignment);
+void topology_assignment_to_domains(struct cJSON *assignment);
+
 #endif

@@ -47,7 +47,7 @@ static void use(const struct kind *k, struct cJSON *tree)
 	auto_json *once = json_dup(tree);
 	if (!admit(k, tree, once) || !json_equal(tree, once))
 		abort();
-	if (k->digest)
+	if (k->is_job)
 		use_digest(k, tree);
 	if (k->convert) {
 		k->convert(k, tree, KIND_TO_STORED);
