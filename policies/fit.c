@@ -1,5 +1,6 @@
 #include "policies/fit.h"
 
+#include "policies/fit_levels.h"
 #include "policies/fit_scratch.h"
 #include "policies/fit_sets.h"
 #include "policies/fit_topology.h"
@@ -93,6 +94,8 @@ static bool pack(struct fleet *f, uint32_t cluster, const struct shape *shape, e
 	}
 	if (shape->exclusive)
 		return fit_topology_pack(f, cluster, shape);
+	if (shape->leveled)
+		return fit_levels_pack(f, cluster, shape);
 	if (shape->n_parts == 1)
 		return pack_one_part(f, cluster, shape);
 	return fit_sets_pack(f, cluster, shape);
@@ -105,7 +108,8 @@ bool fit_gang(struct fleet *f, uint32_t cluster, const struct shape *shape, enum
 
 	*ret = (struct fit_result){0};
 	fit_scratch_begin(s, shape);
-	bool exact = mode == FIT_NODES && shape->n_parts == 1 && !shape->exclusive;
+	bool exact =
+	    mode == FIT_NODES && shape->n_parts == 1 && !shape->exclusive && !shape->leveled;
 	if (shape->n_parts > 0 &&
 	    ((!exact && !fit_could(f, cluster, shape, mode)) || !pack(f, cluster, shape, mode)))
 		return false;

@@ -78,7 +78,7 @@ bool fit_gang(struct fleet *f, uint32_t cluster, const struct shape *shape, enum
 	      struct fit_result *ret);
 
 /* What every packing needs first: each kind of pod fits, the others aside. Cheap; true does not
- * mean that the gang fits, unless it has one kind of pod and no exclusive topology, or `mode` is
+ * mean that the gang fits, unless it has one kind of pod and no topology, or `mode` is
  * FIT_SUM. */
 bool fit_could(struct fleet *f, uint32_t cluster, const struct shape *shape, enum fit_mode mode);
 

@@ -2,6 +2,7 @@
 
 #include "base/num.h"
 #include "policies/cluster_nodes.h"
+#include "policies/fit_levels.h"
 #include "policies/fit_scratch.h"
 #include "policies/fit_sets.h"
 #include "policies/fit_topology.h"
@@ -218,8 +219,10 @@ static void explain_together(struct fleet *f, uint32_t cluster, const struct sha
 		return;
 	ret->reason = FIT_FRAGMENTED;
 	ret->in_pods = true;
-	ret->topology = shape->exclusive;
-	if (shape->exclusive) {
+	ret->topology = shape->exclusive || shape->leveled;
+	if (shape->leveled) {
+		ret->set = fit_levels_misfit(f, cluster, shape, &ret->need, &ret->largest);
+	} else if (shape->exclusive) {
 		ret->largest = fit_topology_groups(f, cluster, shape, &all);
 		ret->need = all;
 	} else {

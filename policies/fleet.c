@@ -252,6 +252,8 @@ static void fill_shape(struct fleet *f, struct shape *s)
 	s->part_of_set = arena_array(&s->arena, uint32_t, spec->n_sets);
 	s->need = arena_array(&s->arena, struct amount, SHAPE_NEED_MAX(spec->n_sets));
 	s->exclusive = spec->exclusive_topology.len > 0;
+	for (size_t i = 0; i < spec->n_sets && !s->exclusive; i++)
+		s->leveled |= spec->sets[i].count > 0 && spec->sets[i].topology.mode;
 	for (size_t i = 0; i < spec->n_sets; i++)
 		if (spec->sets[i].count > 0)
 			add_part(f, s, &spec->sets[i]);

@@ -82,6 +82,7 @@ struct shape {
 	uint32_t n_need;
 	struct amount *need; /* of the whole gang, saturating */
 	bool exclusive;	     /* has an exclusive topology */
+	bool leveled;	     /* has not, and some set asks for a topology */
 };
 
 struct node_class {

@@ -70,6 +70,30 @@ static int check_requests(const struct pod_set *s, size_t set, struct err *reter
 	return 0;
 }
 
+static int check_topology(const struct pod_set *s, size_t set, struct err *reterr)
+{
+	const struct pod_topology *t = &s->topology;
+	char path[96];
+
+	snprintf(path, sizeof(path), "podSets[%zu].topologyRequest", set);
+	if (t->mode == POD_TOPOLOGY_NONE)
+		return 0;
+	if (t->n_levels > POD_SET_MAX_LEVELS)
+		return too_many(reterr, path, t->n_levels, POD_SET_MAX_LEVELS);
+	if (t->mode < 0 || t->mode >= POD_TOPOLOGY_MODE_MAX || !t->n_levels ||
+	    t->level >= t->n_levels || t->slice_level >= t->n_levels)
+		return err_set_field(reterr, ERR_INVALID, path, "the topology has no such level");
+	if ((t->mode == POD_TOPOLOGY_REQUIRED || t->mode == POD_TOPOLOGY_PREFERRED) &&
+	    t->slice_size > 1 && t->level > t->slice_level)
+		return err_set_field(reterr, ERR_INVALID, path,
+				     "slices cannot be wider than the domain of the whole set");
+	if (t->slice_size > 1 && s->count % t->slice_size != 0)
+		return err_set_field(reterr, ERR_INVALID, path,
+				     "%" PRId64 " pods cannot be split into slices of %u", s->count,
+				     t->slice_size);
+	return 0;
+}
+
 static int check_set(const struct pod_set *s, size_t set, struct err *reterr)
 {
 	char path[96];
@@ -89,6 +113,9 @@ static int check_set(const struct pod_set *s, size_t set, struct err *reterr)
 	snprintf(path, sizeof(path), "podSets[%zu].tolerations", set);
 	if (s->n_tolerations > POD_SET_MAX_TOLERATIONS)
 		return too_many(reterr, path, s->n_tolerations, POD_SET_MAX_TOLERATIONS);
+	r = check_topology(s, set, reterr);
+	if (r < 0)
+		return r;
 	r = check_requests(s, set, reterr);
 	return r < 0 ? r : check_terms(s, set, reterr);
 }
@@ -137,6 +164,7 @@ void job_shape_key(const struct job_shape *shape, struct buf *out)
 		if (s->name.len)
 			buf_add(out, s->name.ptr, s->name.len);
 		pod_set_key(s, out);
+		pod_set_topology_key(&s->topology, out);
 	}
 }
 

@@ -51,7 +51,7 @@ void ledger_crowded(struct ledger *l, uint32_t cluster, uint32_t node);
  * Assumed pods that their node cannot hold beside what is bound there move to nodes of the cluster
  * that can, where there are any, the youngest jobs' first: the member's scheduler will do the same,
  * and that room must not be given away meanwhile. What finds no room stays, and is tried again with
- * the next call. Call it before decisions. Jobs with an exclusive topology are left where they are.
+ * the next call. Call it before decisions. Jobs with a topology are left where they are.
  */
 void ledger_rehome(struct ledger *l);
 

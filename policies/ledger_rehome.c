@@ -50,7 +50,7 @@ static struct fit_slot *slot_on(struct ledger *l, const struct crowded_node *at,
 	for (uint32_t i = 0; i < l->entries.len; i++) {
 		struct entry *e = &l->entries.items[i];
 		if (!e->job || e->cluster != at->cluster || e->shape->exclusive ||
-		    (found && (*ret)->job > e->job))
+		    e->shape->leveled || (found && (*ret)->job > e->job))
 			continue;
 		for (uint32_t n = 0; n < e->n_slots; n++) {
 			struct fit_slot *s = &e->slots[n];

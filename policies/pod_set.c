@@ -60,6 +60,18 @@ void pod_set_key(const struct pod_set *s, struct buf *out)
 	}
 }
 
+void pod_set_topology_key(const struct pod_topology *t, struct buf *out)
+{
+	put_num(out, (uint64_t)t->mode);
+	if (t->mode == POD_TOPOLOGY_NONE)
+		return;
+	put_num(out, t->n_levels);
+	for (size_t i = 0; i < t->n_levels; i++)
+		put_span(out, t->levels[i]);
+	put_num(out, (uint64_t)t->level << 32 | t->slice_level);
+	put_num(out, t->slice_size);
+}
+
 /* ---- canonical copies ---- */
 
 static int cmp_span(const void *a, const void *b)
@@ -184,6 +196,19 @@ static void copy_requests(struct arena *a, const struct pod_set *from, struct po
 	to->n_requests = n;
 }
 
+static struct pod_topology copy_topology(struct arena *a, const struct pod_topology *from)
+{
+	struct pod_topology to = *from;
+	struct span *levels = arena_array(a, struct span, from->n_levels);
+
+	if (from->mode == POD_TOPOLOGY_NONE)
+		return (struct pod_topology){0};
+	for (size_t i = 0; i < from->n_levels; i++)
+		levels[i] = arena_span(a, from->levels[i]);
+	to.levels = levels;
+	return to;
+}
+
 struct pod_set pod_set_canonical(struct arena *a, const struct pod_set *s)
 {
 	struct pod_set c = {
@@ -196,6 +221,7 @@ struct pod_set pod_set_canonical(struct arena *a, const struct pod_set *s)
 	struct toleration *tols = arena_array(a, struct toleration, s->n_tolerations);
 
 	copy_requests(a, s, &c);
+	c.topology = copy_topology(a, &s->topology);
 	for (size_t i = 0; i < s->n_selector; i++)
 		selector[i] = (struct label){arena_span(a, s->selector[i].key),
 					     arena_span(a, s->selector[i].value)};

@@ -26,7 +26,28 @@ enum { /* limits on what a user may write; beyond them job_shape_check() says wh
        POD_SET_MAX_EXPRS = 64,
        POD_SET_MAX_VALUES = 1024,
        POD_SET_MAX_TOLERATIONS = 64,
+       POD_SET_MAX_LEVELS = 16,	   /* of a topology */
        POD_SET_MAX_PODS = 1000000, /* over all sets of one shape */
+};
+
+/* How the pods of a set want to stand together (kueue.x-k8s.io/podset-...-topology). */
+enum pod_topology_mode {
+	POD_TOPOLOGY_NONE = 0,
+	POD_TOPOLOGY_REQUIRED,	    /* all in one domain of `level` */
+	POD_TOPOLOGY_PREFERRED,	    /* as narrow as can be from `level` upwards, else spread */
+	POD_TOPOLOGY_UNCONSTRAINED, /* on nodes of the topology, small rooms first */
+	POD_TOPOLOGY_SLICES,	    /* only slices: each in one domain, anywhere */
+	POD_TOPOLOGY_MODE_MAX,
+};
+
+struct pod_topology {
+	enum pod_topology_mode mode;
+	const struct span *levels; /* node labels of the Topology, the widest first */
+	size_t n_levels;
+	uint32_t level; /* index; REQUIRED and PREFERRED */
+	/* Each `slice_size` pods stay in one domain of `slice_level` (podset-slice-...): the hosts
+	 * of a TPU slice. Size 0 or 1: no slices. UNCONSTRAINED with slices is SLICES. */
+	uint32_t slice_level, slice_size;
 };
 
 struct request {
@@ -48,6 +69,7 @@ struct pod_set {
 	size_t n_terms;
 	const struct toleration *tolerations;
 	size_t n_tolerations;
+	struct pod_topology topology; /* an exclusive topology of the shape goes before it */
 };
 
 /* A canonical deep copy in `a`: requests of one resource summed (cut at RESOURCE_AMOUNT_MAX + 1,
@@ -56,7 +78,9 @@ struct pod_set {
 struct pod_set pod_set_canonical(struct arena *a, const struct pod_set *s);
 
 /* Appends bytes that are equal exactly when two canonical sets ask the same of a node; name, count
- * and groups are left out. */
+ * groups and topology are left out. */
 void pod_set_key(const struct pod_set *s, struct buf *out);
+/* The same of what it asks of the topology alone. */
+void pod_set_topology_key(const struct pod_topology *t, struct buf *out);
 
 #endif

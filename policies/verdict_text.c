@@ -120,6 +120,13 @@ static void say_fragmented(struct text *t, const struct fleet *f, const struct v
 	const struct fit_misfit *m = &v->fit;
 
 	add_set(t, v);
+	if (m->topology && !shape_spec(v->shape)->exclusive_topology.len) {
+		add(t,
+		    "needs room for %" PRId64 " pods in the topology domains that it asks for, "
+		    "they have room for %" PRId64,
+		    m->need, m->largest);
+		return;
+	}
 	if (m->topology) {
 		add(t, "%" PRId64 " groups need a %.*s each for themselves, %" PRId64 " find one",
 		    m->need, SPAN_ARGS(shape_spec(v->shape)->exclusive_topology), m->largest);
@@ -278,6 +285,9 @@ static void remedy_of_fit(struct text *t, const struct fleet *f, const struct ve
 		add(t, "%s more %s free",
 		    resource_format(names, m->resource, m->need - m->free, number, sizeof(number)),
 		    resource_table_name(names, m->resource));
+	} else if (m->topology && !shape_spec(v->shape)->exclusive_topology.len) {
+		add(t, "room for %" PRId64 " more pod%s in one domain of its topology",
+		    m->need - m->largest, m->need - m->largest == 1 ? "" : "s");
 	} else if (m->topology) {
 		add(t, "%" PRId64 " more free domain%s of %.*s", m->need - m->largest,
 		    m->need - m->largest == 1 ? "" : "s",

@@ -120,7 +120,8 @@ static bool could_help(struct waiting *w, const struct ask *a, uint32_t cluster)
 	if (!fit_could(f, cluster, a->shape, mode) ||
 	    placement_candidate(f, a, cluster, &group) != VERDICT_FITS)
 		return false;
-	if (mode == FIT_SUM || (a->shape->n_parts <= 1 && !a->shape->exclusive))
+	if (mode == FIT_SUM ||
+	    (a->shape->n_parts <= 1 && !a->shape->exclusive && !a->shape->leveled))
 		return true;
 	return fit_gang(f, cluster, a->shape, mode, &fit);
 }
