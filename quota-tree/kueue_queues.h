@@ -60,12 +60,14 @@ void kueue_queues_edited(struct kueue_queues *q, uint32_t node);
  * is copied. ERR_INVALID: beyond limits, or sums overflow. */
 int kueue_queues_add(struct kueue_queues *q, uint32_t queue, const struct kueue_workload_spec *spec,
 		     struct kueue_workload **ret, struct err *reterr) MUST_CHECK;
-/* One that holds quota already (restart): uses and counts by pod set (or NULL) as recorded. `state`
- * is RESERVING, ADMITTED or EVICTED. Nobody is asked. */
+/* One that holds quota already (restart): holdings and counts by pod set (NULL: those of the spec)
+ * as status.admission records them, of all admitted pods (reclaimable ones are taken off by
+ * kueue_queues_reclaim()). `state` is RESERVING, ADMITTED or EVICTED. Nobody is asked. ERR_INVALID
+ * as above, or a holding of no pod set, or negative. */
 int kueue_queues_restore(struct kueue_queues *q, uint32_t queue,
 			 const struct kueue_workload_spec *spec, enum kueue_state state,
-			 int64_t reserved_at, const struct kueue_use *uses, size_t n_uses,
-			 const int32_t *counts, struct kueue_workload **ret,
+			 int64_t reserved_at, const struct kueue_holding *holdings,
+			 size_t n_holdings, const int32_t *counts, struct kueue_workload **ret,
 			 struct err *reterr) MUST_CHECK;
 /* In any state; what it held is released. */
 void kueue_queues_remove(struct kueue_queues *q, struct kueue_workload *w);
@@ -126,6 +128,8 @@ bool kueue_cycle_end(struct kueue_queues *q);
 /* Whether a cycle would have anything to try. */
 bool kueue_queues_is_due(const struct kueue_queues *q);
 
+/* As the record says, but INADMISSIBLE for a parked one. */
+enum kueue_state kueue_queues_state(const struct kueue_workload *w);
 /* The sentence of a parked workload whose class was tried with another one's head. */
 #define KUEUE_BYPASSED_MESSAGE                                                                     \
 	"Bypassed scheduling evaluation because an equivalent workload recently failed"

@@ -42,6 +42,7 @@ struct kueue_workload *kueue_workload_free(struct kueue_shapes *shapes, struct k
 	kueue_shape_put(shapes, w->shape);
 	kueue_workload_forget_tried(w);
 	free(w->uses);
+	free(w->holdings);
 	free(w->counts);
 	free(w->reclaimable);
 	free(w);

@@ -18,7 +18,8 @@
 
 enum kueue_state {
 	KUEUE_PENDING = 0,  /* in its queue's heap */
-	KUEUE_INADMISSIBLE, /* parked until something that could help it changes */
+	KUEUE_INADMISSIBLE, /* parked until something that could help it changes: only told by
+			     * kueue_queues_state(), the record says PENDING */
 	KUEUE_HELD, /* requeueAt lies ahead, Requeued=False, inactive, its LocalQueue stopped */
 	KUEUE_RESERVING, /* holds quota; checks are not Ready yet */
 	KUEUE_ADMITTED,
@@ -43,6 +44,17 @@ struct kueue_shape {
 	size_t n_sets;
 };
 
+/* A part of an admission as it is recorded: what a pod set holds of one resource. */
+struct kueue_holding {
+	uint32_t pod_set, flavor, resource;
+	int64_t value; /* of all its admitted pods together */
+};
+
+/* A ring of things that find each other; an empty link points nowhere. */
+struct kueue_link {
+	struct kueue_link *prev, *next;
+};
+
 struct kueue_class; /* kueue_class.h */
 struct kueue_lane;  /* kueue_class.h */
 
@@ -61,8 +73,12 @@ struct kueue_workload {
 	enum kueue_state state;
 	bool listed;		/* counts as pending and has a position; held ones may not */
 	bool preemptor;		/* issued preemptions and waits for them; sticky ones are too */
+	bool admitted;		/* was ADMITTED since it was reserved; an EVICTED one may not be */
+	bool held, held_listed; /* kueue_queues_hold(), also while it holds quota */
 	struct kueue_use *uses; /* charged while RESERVING, ADMITTED or EVICTED */
 	size_t n_uses;
+	struct kueue_holding *holdings; /* what makes up the uses, reclaimable pods included */
+	size_t n_holdings;
 	int32_t *counts; /* by pod set: admitted counts, else NULL (those of the shape) */
 	/* reclaimablePods by pod set, or NULL */
 	int32_t *reclaimable;
@@ -72,6 +88,8 @@ struct kueue_workload {
 	uint32_t n_tried;
 	uint64_t tried_generation;
 	uint64_t tried_cycle; /* of kueue_queues.h */
+	/* By choice: the only flavor to try; NULL: all. Set by the queues around a nomination. */
+	const uint32_t *pinned;
 	/* among those that hold quota in its queue: kueue_holders.h */
 	struct rank_node by_victim;
 	bool taken;
@@ -79,6 +97,7 @@ struct kueue_workload {
 	struct kueue_class *class;
 	struct kueue_lane *lane; /* of its LocalQueue */
 	struct rank_node by_queue, by_local, by_class;
+	struct kueue_link unlisted; /* held and not listed */
 };
 
 /* ---- shapes ---- */
