@@ -13,7 +13,7 @@
  * Words are Kueue's (pkg/workload, pkg/workload/evict, pkg/controller/core/workload_controller.go;
  * condition reasons of apis/kueue/v1beta2/workload_types.go). Times are UTC microseconds.
  *
- * A plan holds its texts itself; it is a few KB and lives on the stack of its caller.
+ * A plan holds its texts itself: pointers in it are good as long as it stays where it is.
  */
 #include "base/err.h"
 #include "base/span.h"
@@ -115,11 +115,15 @@ enum kueue_plan_flags {
 	KUEUE_PLAN_HOLD = 1 << 6,	     /* out of the heap (kueue_queues_hold(), listed) */
 	KUEUE_PLAN_UNHOLD = 1 << 7,
 	KUEUE_PLAN_COUNT_EVICTION = 1 << 8, /* status.schedulingStats.evictions of reason, cause */
-	KUEUE_PLAN_WARNING = 1 << 9,	    /* the event is a Warning */
+};
+
+struct kueue_event { /* of the Workload */
+	bool warning;
+	const char *reason, *message;
 };
 
 struct kueue_plan {
-	uint32_t flags; /* 0: nothing to do */
+	uint32_t flags;
 	struct kueue_change changes[KUEUE_MAX_CHANGES];
 	size_t n_changes;
 	struct kueue_check checks[KUEUE_MAX_CHECKS];
@@ -129,9 +133,10 @@ struct kueue_plan {
 	int64_t requeue_at;			    /* -1: not set */
 	int64_t past_execution;			    /* -1: not set */
 	const char *evicted_reason, *evicted_cause; /* of COUNT_EVICTION; cause may be "" */
-	const char *event_reason, *event_message;   /* NULL: none */
+	struct kueue_event events[2];
+	size_t n_events;
 	int64_t again_at; /* look again then; INT64_MAX: when something changes */
-	char text[4096];
+	char text[8192];  /* of reasons and messages; what does not fit is cut */
 	size_t n_text;
 };
 

@@ -136,7 +136,7 @@ static void pods_are_counted_where_the_queue_covers_them(void **state)
 static void what_cannot_be_counted_is_refused_with_its_field(void **state)
 {
 	struct fixture *x = *state;
-	static const struct kueue_pod_set sets[] = {
+	const struct kueue_pod_set sets[] = {
 	    {.name = SPAN("huge"), .count = 3, REQUESTS(ASK("cpu", INT64_MAX / 2))},
 	    {.name = SPAN("negative"), .count = 1, REQUESTS(ASK("cpu", -1))},
 	    {.name = SPAN("twice"), .count = 1, REQUESTS(ASK("cpu", 1), ASK("cpu", 2))},
