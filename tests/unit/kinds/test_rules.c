@@ -26,8 +26,11 @@ static void a_pytorch_job_has_one_master_and_known_roles(void **state)
 	expect_wrong(TYPE_PYTORCH_JOB, PYTORCH(""),
 		     "spec.pytorchReplicaSpecs: Required value: must name at least one role\n");
 	expect_wrong(TYPE_PYTORCH_JOB, "{'metadata':{'name':'j'},'spec':{}}",
-		     "spec.pytorchReplicaSpecs: Required value\n"
-		     "spec.pytorchReplicaSpecs: Required value: must name at least one role\n");
+		     "spec.pytorchReplicaSpecs: Required value\n");
+	expect_wrong(
+	    TYPE_PYTORCH_JOB, "{'metadata':{'name':'j'},'spec':{'pytorchReplicaSpecs':1}}",
+	    "spec.pytorchReplicaSpecs: Invalid value: \"integer\": spec.pytorchReplicaSpecs "
+	    "in body must be of type object: \"integer\"\n");
 	expect_wrong(TYPE_PYTORCH_JOB, PYTORCH("'Master':{'replicas':2,'template':" POD "}"),
 		     "spec.pytorchReplicaSpecs[Master].replicas: Invalid value: 2: must be 1\n");
 	expect_wrong(TYPE_PYTORCH_JOB, PYTORCH("'Boss':{'template':" POD "}"),
