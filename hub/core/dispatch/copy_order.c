@@ -114,6 +114,22 @@ struct order *copy_order_delete(const struct member *m, const char *path, const 
 	return o;
 }
 
+/* Pods that are over run nothing; the first of the others says enough. */
+static struct order *pods_order(const struct job *j, const struct member *m)
+{
+	auto_buf path = BUF_INIT;
+
+	buf_addf(
+	    &path,
+	    "/api/v1/namespaces/%s/pods?labelSelector=muster.dev%%2Fjob-uid%%3D%s"
+	    "&fieldSelector=status.phase%%21%%3DSucceeded%%2Cstatus.phase%%21%%3DFailed&limit=1",
+	    j->ns, j->uid_text);
+	struct order *o = call(m, "GET", buf_steal(&path, NULL));
+	o->accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
+		    "application/json";
+	return o;
+}
+
 struct order *copy_order_make(struct core *c, const struct job *j, const struct member *m,
 			      enum dispatch_order what, const char *uid)
 {
@@ -121,6 +137,8 @@ struct order *copy_order_make(struct core *c, const struct job *j, const struct 
 
 	if (what == DISPATCH_ORDER_CREATE)
 		return create_order(c, j, m);
+	if (what == DISPATCH_ORDER_READ_PODS)
+		return pods_order(j, m);
 	member_path(j->kind, j->ns, j->name, &path);
 	if (what == DISPATCH_ORDER_READ)
 		return call(m, "GET", buf_steal(&path, NULL));

@@ -2,7 +2,8 @@
 #define CORE_DISPATCH_COPY_ORDER_H
 /*
  * The HTTP requests behind dispatch orders: create the suspended copy, read it, start it, delete
- * it. The create's body is built on the net thread from the job's stored bytes.
+ * it, and list its job's pods. The create's body is built on the net thread from the job's stored
+ * bytes.
  */
 #include "core/state.h"
 

@@ -238,6 +238,22 @@ static void on_read(struct core *c, struct job *j, const struct order_outcome *r
 		seen(c, j, &r->copy);
 }
 
+/* An answer that is not a list that was read to its end proves nothing. */
+static void on_read_pods(struct core *c, struct job *j, const struct order_outcome *r)
+{
+	struct dispatch_event e = {EVENT_NOT_SENT};
+	struct span items, key, first;
+	size_t pos = 0;
+
+	if (r->http_code == 200 && r->body.len && json_check(r->body, NULL, NULL) == 0 &&
+	    json_text_member(r->body, "items", &items) == 0 && json_text_type(items) == JSON_ARRAY)
+		e.kind =
+		    json_text_next(items, &pos, &key, &first) ? EVENT_PODS_LEFT : EVENT_PODS_ABSENT;
+	else
+		note(j, r->err.text);
+	courier_feed(c, j, &e);
+}
+
 static void on_answer(struct core *c, struct job *j, enum dispatch_order what,
 		      const struct order_outcome *r)
 {
@@ -249,6 +265,9 @@ static void on_answer(struct core *c, struct job *j, enum dispatch_order what,
 		return;
 	case DISPATCH_ORDER_READ:
 		on_read(c, j, r);
+		return;
+	case DISPATCH_ORDER_READ_PODS:
+		on_read_pods(c, j, r);
 		return;
 	case DISPATCH_ORDER_START:
 		if (r->http_code / 100 == 2)

@@ -19,7 +19,7 @@ static void order(struct dispatch_plan *p, enum dispatch_order o)
 {
 	p->order = o;
 	p->next.in_flight = o != DISPATCH_ORDER_NONE;
-	p->next.reading = o == DISPATCH_ORDER_READ;
+	p->next.reading = o == DISPATCH_ORDER_READ || o == DISPATCH_ORDER_READ_PODS;
 	p->next.retry_at = 0;
 	if (o == DISPATCH_ORDER_START || o == DISPATCH_ORDER_DELETE)
 		set_uid(p->uid, p->next.uid);
@@ -155,6 +155,15 @@ static void on_stale(struct dispatch_plan *p, const struct dispatch_event *e)
 	set_uid(p->uid, e->uid);
 }
 
+static void copy_is_gone(struct dispatch_plan *p, const struct dispatch_event *e, usec now)
+{
+	p->next.copy_gone = true;
+	if (e->pods_gone)
+		order(p, DISPATCH_ORDER_READ_PODS);
+	else
+		retry_later(p, now);
+}
+
 static void on_foreign(struct dispatch_plan *p, const struct dispatch_event *e, usec now)
 {
 	struct dispatch_state *s = &p->next;
@@ -163,11 +172,7 @@ static void on_foreign(struct dispatch_plan *p, const struct dispatch_event *e, 
 		lost(p);
 	if (s->step == DISPATCH_WITHDRAWING) {
 		/* Ours is not there: somebody else's object stands under the name. */
-		s->copy_gone = true;
-		if (e->pods_gone)
-			become_idle(p);
-		else
-			retry_later(p, now);
+		copy_is_gone(p, e, now);
 	} else if (s->step == DISPATCH_CREATING || s->step == DISPATCH_CONFLICT) {
 		s->step = DISPATCH_CONFLICT;
 		retry_later(p, now);
@@ -189,11 +194,7 @@ static void on_absent(struct dispatch_plan *p, const struct dispatch_event *e, u
 		lost(p);
 		__attribute__((fallthrough));
 	case DISPATCH_WITHDRAWING:
-		s->copy_gone = true;
-		if (e->pods_gone)
-			become_idle(p);
-		else
-			retry_later(p, now);
+		copy_is_gone(p, e, now);
 		break;
 	case DISPATCH_IDLE:
 	case DISPATCH_DECIDED:
@@ -257,9 +258,11 @@ static void look_again(struct dispatch_plan *p)
 	case DISPATCH_STARTED:
 		order(p, p->next.start_seen ? DISPATCH_ORDER_NONE : DISPATCH_ORDER_READ);
 		break;
+	case DISPATCH_WITHDRAWING:
+		p->next.copy_gone = false; /* until it is read again */
+		__attribute__((fallthrough));
 	case DISPATCH_CREATING:
 	case DISPATCH_CONFLICT:
-	case DISPATCH_WITHDRAWING:
 		order(p, DISPATCH_ORDER_READ);
 		break;
 	case DISPATCH_SUSPENDED:
@@ -365,8 +368,16 @@ struct dispatch_plan dispatch_next(const struct dispatch_state *state,
 		on_gone(&p, event, now);
 		break;
 	case EVENT_PODS_GONE:
-		if (s->step == DISPATCH_WITHDRAWING && s->copy_gone)
+		if (s->step == DISPATCH_WITHDRAWING && s->copy_gone && !s->in_flight)
+			order(&p, DISPATCH_ORDER_READ_PODS);
+		break;
+	case EVENT_PODS_ABSENT:
+		if (s->step == DISPATCH_WITHDRAWING && s->copy_gone && s->reading)
 			become_idle(&p);
+		break;
+	case EVENT_PODS_LEFT:
+		if (s->step == DISPATCH_WITHDRAWING && s->copy_gone && s->reading)
+			retry_later(&p, now);
 		break;
 	case EVENT_UNKNOWN:
 		on_unknown(&p, now);
@@ -411,8 +422,9 @@ const char *dispatch_step_name(enum dispatch_step step)
 
 const char *dispatch_order_name(enum dispatch_order o)
 {
-	static const char *const names[DISPATCH_ORDER_MAX] = {"none", "prepare", "create",
-							      "read", "start",	 "delete"};
+	static const char *const names[DISPATCH_ORDER_MAX] = {
+	    "none", "prepare", "create", "read", "start", "delete", "read pods",
+	};
 	return o >= DISPATCH_ORDER_NONE && o < DISPATCH_ORDER_MAX ? names[o] : "unknown";
 }
 

@@ -10,8 +10,9 @@
  *     member is durable before it is unsuspended, and the unsuspend names that uid, so that a
  *     late one cannot start another copy.
  *  3. The job is free for another placement (DISPATCH_IDLE) only after absence is proven: the copy
- *     is deleted with a uid precondition, then read as gone, and its pods are gone too; or the
- *     operator declared the member dead.
+ *     is deleted with a uid precondition, then read as gone, and then the member itself lists no
+ *     pod of the job that is not over (what the stream of pods has told may lag behind: it only
+ *     says when it is worth asking); or the operator declared the member dead.
  *  4. An outcome that nobody knows is resolved by reading, never by assuming.
  * A copy that turns up without belonging to the current epoch never runs (rule 2: it is suspended)
  * and is deleted. A foreign object of the same name is a conflict: reported, never touched.
@@ -49,7 +50,7 @@ struct dispatch_state {
 	bool copy_gone;		    /* WITHDRAWING: read as absent; pods may remain */
 	/* not durable */
 	bool in_flight;	   /* an order waits for its outcome */
-	bool reading;	   /* that order is a read */
+	bool reading;	   /* that order is a read, of the copy or of pods */
 	uint32_t failures; /* in a row, for the back-off */
 	usec retry_at;	   /* 0: nothing is waiting for time */
 };
@@ -67,7 +68,9 @@ enum dispatch_event_kind {
 	EVENT_STARTED,	       /* the unsuspend was answered 2xx */
 	EVENT_DELETE_ANSWERED, /* the delete was answered 2xx (accepted), not yet seen gone */
 	EVENT_GONE,	       /* the stream shows the copy deleted */
-	EVENT_PODS_GONE,       /* no pod of the job is left on the member */
+	EVENT_PODS_GONE,       /* the stream shows no pod of the job on the member any more */
+	EVENT_PODS_ABSENT,     /* the member listed none */
+	EVENT_PODS_LEFT,       /* it listed some */
 	EVENT_UNKNOWN,	       /* the order in flight has an unknown outcome */
 	EVENT_NOT_SENT,	       /* the order in flight was certainly not sent */
 	EVENT_FINISHED,	       /* the copy's status is terminal */
@@ -83,7 +86,7 @@ struct dispatch_event {
 	uint32_t member; /* DECIDED */
 	const char *uid; /* CREATED, READ_OURS, READ_STALE */
 	bool suspended;	 /* READ_OURS: as the member shows it */
-	bool pods_gone;	 /* GONE, READ_ABSENT, READ_FOREIGN: whether no pod is left */
+	bool pods_gone;	 /* GONE, READ_ABSENT, READ_FOREIGN: whether the stream shows no pod */
 };
 
 enum dispatch_order {
@@ -91,8 +94,9 @@ enum dispatch_order {
 	DISPATCH_ORDER_PREPARE, /* namespace, PriorityClasses, dependencies */
 	DISPATCH_ORDER_CREATE,
 	DISPATCH_ORDER_READ,
-	DISPATCH_ORDER_START,  /* unsuspend with plan.uid as precondition */
-	DISPATCH_ORDER_DELETE, /* with plan.uid as precondition */
+	DISPATCH_ORDER_START,	  /* unsuspend with plan.uid as precondition */
+	DISPATCH_ORDER_DELETE,	  /* with plan.uid as precondition */
+	DISPATCH_ORDER_READ_PODS, /* a list of the job's pods that are not over, of any epoch */
 	DISPATCH_ORDER_MAX,
 };
 

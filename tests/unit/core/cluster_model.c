@@ -622,6 +622,24 @@ static struct fact *start_copy(struct model *m, const struct order *o, struct mo
 	return with_copy(o, 200, c);
 }
 
+/* A list of a job's pods that are not over. */
+static struct fact *list_pods(const struct model *m, const struct order *o, const char *uid)
+{
+	size_t n = 0, len = strcspn(uid, "&");
+
+	vec_foreach (&m->all_copies, p) {
+		const struct model_copy *c = *p;
+		if (c->suspended || strlen(c->job_uid) != len || memcmp(c->job_uid, uid, len) != 0)
+			continue;
+		vec_foreach (&c->pods, pod)
+			n += !(*pod)->gone && (*pod)->phase != POD_SUCCEEDED &&
+			     (*pod)->phase != POD_FAILED;
+	}
+	struct fact *f = result_of(o, 200, "");
+	f->result.body = arena_span(&f->mem, n ? SPAN("{\"items\":[{}]}") : SPAN("{\"items\":[]}"));
+	return f;
+}
+
 struct fact *model_call(struct model *m, struct order *o)
 {
 	static const uint8_t none[STORE_UID_LEN];
@@ -631,6 +649,10 @@ struct fact *model_call(struct model *m, struct order *o)
 		return model_no_answer(o, false);
 	if (strcmp(o->method, "POST") == 0)
 		return post(m, o);
+	static const char by_job[] = "/pods?labelSelector=muster.dev%2Fjob-uid%3D";
+	const char *at = strstr(o->path, by_job);
+	if (at)
+		return list_pods(m, o, at + sizeof(by_job) - 1);
 	struct model_copy *c = map_get(&m->copies, span_of(o->path));
 	if (!c)
 		return model_things_call(m, o);
@@ -705,6 +727,11 @@ void model_vanish(struct model *m, struct model_copy *c)
 {
 	vec_foreach (&c->pods, p)
 		pod_gone(m, *p);
+	copy_gone(m, c);
+}
+
+void model_orphan(struct model *m, struct model_copy *c)
+{
 	copy_gone(m, c);
 }
 

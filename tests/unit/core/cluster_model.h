@@ -120,6 +120,8 @@ bool model_copy_works(const struct model_copy *c);
 void model_finish(struct model *m, struct model_copy *c, bool fails);
 /* Deletes a copy behind the hub's back, pods and all. */
 void model_vanish(struct model *m, struct model_copy *c);
+/* The same without its pods. */
+void model_orphan(struct model *m, struct model_copy *c);
 /* Other objects by path: puts one there (single quotes for double ones), removes it, looks. */
 void model_put_thing(struct model *m, const char *path, const char *json);
 bool model_drop_thing(struct model *m, const char *path);

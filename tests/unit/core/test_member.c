@@ -52,6 +52,49 @@ static void facts_of_before_a_failed_commit_move_no_cursor(void **state)
 	assert_int_equal(m->lists[STREAM_PODS], 1);
 }
 
+/* A stream of pods that lags, and a copy that was deleted without them: what the stream has not
+ * told is asked of the member before the job goes elsewhere. */
+static void pods_that_no_stream_told_of_keep_their_job_from_moving(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 2, 8), *other;
+	struct order *start;
+	struct fact *f;
+
+	assert_int_equal(world_job(w, "default", "one", 2, 3, ""), ERR_NONE);
+	while (!(start = world_find(w, "PATCH", "/jobs/one"))) {
+		world_answer(w, w->orders.items[0]);
+		world_run(w);
+	}
+	world_answer(w, start);
+	world_run(w);
+	while (model_step(m, w->now)) {
+	}
+	struct model_copy *copy = model_copy(m, "default", "one");
+	assert_true(model_copy_works(copy));
+	model_orphan(m, copy);
+	while ((f = model_next_fact(m))) {
+		if (f->op == FACT_POD)
+			fact_destroy(f);
+		else
+			world_push(w, f);
+	}
+	world_run(w);
+	assert_string_equal(world_step(w, "default", "one-job"), "Withdrawing");
+	other = world_join(w, "c2", 2, 8);
+	for (int i = 0; i < 10; i++) {
+		world_advance(w, 10 * USEC_PER_SEC);
+		world_settle(w);
+		assert_int_equal(other->creates, 0);
+	}
+	vec_foreach (&copy->pods, p)
+		model_end_pod(m, *p);
+	world_advance(w, 60 * USEC_PER_SEC);
+	world_settle(w);
+	assert_int_equal(m->creates + other->creates, 2);
+	assert_string_equal(world_step(w, "default", "one-job"), "Suspended");
+}
+
 /* ---- room ---- */
 
 /* Two nodes of 4 cpus and jobs of one pod of 4. The member binds the first job's pod where the
@@ -182,6 +225,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    STORY(facts_of_before_a_failed_commit_move_no_cursor),
+	    STORY(pods_that_no_stream_told_of_keep_their_job_from_moving),
 	    STORY(room_that_a_pod_left_by_being_bound_elsewhere_is_not_free),
 	    STORY(an_unjoin_leaves_nothing_behind),
 	    STORY(pods_of_finished_jobs_go_with_their_copies_also_after_a_restart),
