@@ -61,11 +61,16 @@ struct kueue_choice { /* one resource of one pod set */
 
 /* One turn of the odometer: a resource group for the pod sets of one group. Private. */
 struct kueue_turn {
-	uint32_t pod_set; /* the first of its group */
-	uint16_t group;	  /* resource group of the queue */
-	int16_t flavor;	  /* index in the group */
-	enum kueue_mode mode;
+	uint32_t flavor;  /* index in the group */
+	uint32_t reasons; /* how many there were after it */
 	uint64_t refused; /* flavors that the caller passed over, as bits */
+};
+
+enum kueue_pass { /* of kueue_assign_next() */
+		  KUEUE_PASS_NONE = 0,
+		  KUEUE_PASS_FIT,     /* combinations that fit */
+		  KUEUE_PASS_PREEMPT, /* then those that need preemption */
+		  KUEUE_PASS_ALL,     /* both, since the first needed it */
 };
 
 struct kueue_assignment {
@@ -79,13 +84,14 @@ struct kueue_assignment {
 	 * that no group covers; IgnoreUndeclared). So places mean the same from attempt to attempt,
 	 * and the workload keeps .tried by them. */
 	struct VEC(struct kueue_choice) choices;
+	struct VEC(struct kueue_use) requests; /* by choice: what it asks; flavors KUEUE_NONE */
 	uint32_t first_choice[KUEUE_MAX_POD_SETS + 1];
 	struct VEC(struct kueue_use) uses; /* what would be charged: sums over the pod sets */
 	struct VEC(struct kueue_reason) reasons;
 	/* of kueue_assign_next() */
 	struct VEC(struct kueue_turn) turns;
-	bool preempting; /* the combinations that fit are through */
-	uint32_t combinations;
+	enum kueue_pass pass;
+	uint32_t combinations; /* looked at */
 };
 void kueue_assignment_done(struct kueue_assignment *a);
 
@@ -96,9 +102,12 @@ void kueue_assignment_done(struct kueue_assignment *a);
  */
 void kueue_assign(struct kueue_forest *f, const struct kueue_workload *w, const int32_t *counts,
 		  struct kueue_assignment *ret);
-/* The next combination after `a`, whose placement failed, with a mode of FIT, or of PREEMPT or
- * RECLAIM once those are through; false when none is left, or KUEUE_MAX_COMBINATIONS were looked
- * at: then `a` has mode NO_FIT and says why. The forest must stand as it did for kueue_assign(). */
+/*
+ * The next combination after `a`, whose placement failed: after one that fits, those that fit, then
+ * those that need preemption (PREEMPT, RECLAIM); after one that needs it, all that are left. False
+ * when there is none, or after KUEUE_MAX_COMBINATIONS were looked at: then `a` has mode NO_FIT and
+ * no_fit TOPOLOGY_PLACEMENT_FAILED. The forest must stand as it did for kueue_assign().
+ */
 enum { KUEUE_MAX_COMBINATIONS = 1024 };
 bool kueue_assign_next(struct kueue_forest *f, const struct kueue_workload *w,
 		       struct kueue_assignment *a);

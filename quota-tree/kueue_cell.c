@@ -145,6 +145,11 @@ bool kueue_forest_lists(const struct kueue_forest *f, uint32_t queue, uint32_t f
 	return c && c->listed;
 }
 
+bool kueue_forest_covers(const struct kueue_forest *f, uint32_t queue, uint32_t resource)
+{
+	return kueue_node_covering(kueue_node(f, queue), resource) != NULL;
+}
+
 int64_t kueue_forest_nominal(const struct kueue_forest *f, uint32_t node, uint32_t flavor,
 			     uint32_t resource)
 {

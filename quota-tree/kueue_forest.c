@@ -44,6 +44,7 @@ struct kueue_forest *kueue_forest_destroy(struct kueue_forest *f)
 	vec_done(&f->resource_ranks);
 	vec_done(&f->stale);
 	vec_done(&f->journal);
+	kueue_search_free(f->search);
 	free(f);
 	return NULL;
 }

@@ -116,6 +116,9 @@ void kueue_forest_rollback(struct kueue_forest *f, size_t mark);
 bool kueue_forest_lists(const struct kueue_forest *f, uint32_t queue, uint32_t flavor,
 			uint32_t resource);
 
+/* Whether a resource group of the queue covers the resource. */
+bool kueue_forest_covers(const struct kueue_forest *f, uint32_t queue, uint32_t resource);
+
 /* Reading a cell (reference 2.4). Absent cells read as zero. `node` may be a cohort where the
  * name does not say queue. */
 int64_t kueue_forest_nominal(const struct kueue_forest *f, uint32_t node, uint32_t flavor,

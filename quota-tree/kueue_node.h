@@ -91,7 +91,6 @@ struct kueue_node {
 	uint64_t generation;
 	struct rank_tree holders;
 	uint64_t mark;	/* of the search that looked at it last */
-	uint32_t order; /* of the compile that looked at it last */
 	uint32_t index; /* its place in that search */
 };
 
@@ -131,7 +130,7 @@ struct kueue_forest {
 	struct VEC(struct kueue_undo) journal;
 	size_t trials; /* open ones */
 	size_t n_cyclic;
-	uint32_t compiles;
+	uint64_t marks; /* of searches */
 	const double *local_usage;
 	size_t n_local_usage;
 	struct kueue_search *search;

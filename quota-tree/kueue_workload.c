@@ -68,24 +68,13 @@ int32_t kueue_workload_count(const struct kueue_workload *w, size_t set)
 	return w->counts && w->counts[set] < left ? w->counts[set] : left;
 }
 
-static bool covers(const struct kueue_forest *f, uint32_t queue, const char *resource)
-{
-	const struct kueue_queue_spec *spec = kueue_forest_queue_spec(f, queue);
-	for (size_t g = 0; spec && g < spec->n_groups; g++) {
-		for (size_t r = 0; r < spec->groups[g].n_resources; r++) {
-			if (span_is(spec->groups[g].resources[r], resource))
-				return true;
-		}
-	}
-	return false;
-}
-
 size_t kueue_workload_requests(const struct kueue_forest *f, const struct kueue_workload *w,
 			       uint32_t queue, size_t set, int32_t count, struct kueue_use *out)
 {
 	const struct kueue_shape_set *s = &w->shape->sets[set];
 	uint32_t pods = kueue_forest_find_resource(f, SPAN("pods"));
-	bool counts_pods = pods != KUEUE_NONE && queue != KUEUE_NONE && covers(f, queue, "pods");
+	bool counts_pods =
+	    pods != KUEUE_NONE && queue != KUEUE_NONE && kueue_forest_covers(f, queue, pods);
 	size_t n = 0;
 	for (size_t i = 0; i < s->n_requests; i++) {
 		if (counts_pods && s->requests[i].resource == pods)

@@ -6,6 +6,8 @@
  * milli-units that are written as plain numbers.
  */
 #include "quota-tree/kueue_holders.h"
+#include "quota-tree/kueue_message.h"
+#include "quota-tree/kueue_preempt.h"
 #include "testing.h"
 
 #define NO UNLIMITED
@@ -143,6 +145,98 @@ static inline int64_t kt_subtree(struct kueue_forest *f, uint32_t node)
 	struct kueue_use use = kt_use(f, "default", "cpu", 0);
 
 	return kueue_forest_subtree(f, node, use.flavor, use.resource);
+}
+
+/* ---- workloads ---- */
+
+struct kt_world {
+	struct kueue_forest *f;
+	struct kueue_shapes shapes;
+	struct kueue_workload *workloads[64];
+	size_t n;
+	struct kueue_assignment a;
+	struct kueue_victims v;
+};
+
+static inline struct kt_world kt_world_with(struct kueue_options options)
+{
+	return (struct kt_world){.f = kt_forest_with(options)};
+}
+
+static inline struct kt_world kt_world(void)
+{
+	return kt_world_with(kueue_options_default());
+}
+
+static inline void kt_done(struct kt_world *w)
+{
+	kueue_assignment_done(&w->a);
+	kueue_victims_done(&w->v);
+	for (size_t i = 0; i < w->n; i++) {
+		if (rank_has(&w->workloads[i]->by_victim))
+			kueue_holders_remove(w->f, w->workloads[i]);
+		kueue_workload_free(&w->shapes, w->workloads[i]);
+	}
+	kueue_shapes_done(&w->shapes);
+	kueue_forest_destroy(w->f);
+}
+
+/* Pod sets as they are; its name is its uid, `at` its age and, once it holds quota, since when. */
+static inline struct kueue_workload *kt_workload_of(struct kt_world *w, uint32_t queue,
+						    const char *name, int32_t priority, int64_t at,
+						    const struct kueue_pod_set *sets, size_t n)
+{
+	const struct kueue_workload_spec spec = {
+	    .name = span_of(name),
+	    .uid = span_of(name),
+	    .priority = priority,
+	    .created = at,
+	    .queue_order = at,
+	    .pod_sets = sets,
+	    .n_pod_sets = n,
+	};
+	struct err err = ERR_INIT;
+
+	assert_true(w->n < ARRAY_LEN(w->workloads));
+	assert_ok(kueue_workload_create(&w->shapes, w->f, queue, &spec, &w->workloads[w->n], &err),
+		  &err);
+	return w->workloads[w->n++];
+}
+
+/* One pod of that much cpu. */
+static inline struct kueue_workload *kt_workload(struct kt_world *w, uint32_t queue,
+						 const char *name, int32_t priority, int64_t at,
+						 int64_t cpu)
+{
+	const struct kueue_request request = {SPAN("cpu"), cpu};
+	const struct kueue_pod_set set = {
+	    .name = SPAN("main"), .count = 1, .requests = &request, .n_requests = 1};
+
+	return kt_workload_of(w, queue, name, priority, at, &set, 1);
+}
+
+/* Makes it hold quota. */
+static inline void kt_hold_as(struct kt_world *w, struct kueue_workload *wl, enum kueue_state state,
+			      const struct kueue_use *uses, size_t n)
+{
+	wl->uses = xcalloc(n, sizeof(*uses));
+	memcpy(wl->uses, uses, n * sizeof(*uses));
+	wl->n_uses = n;
+	wl->state = state;
+	wl->reserved_at = wl->queue_order;
+	kueue_holders_add(w->f, wl);
+}
+
+/* Admitted with that much cpu of a flavor. */
+static inline struct kueue_workload *kt_hold(struct kt_world *w, uint32_t queue, const char *name,
+					     int32_t priority, int64_t at, const char *flavor,
+					     int64_t cpu)
+{
+	struct kueue_workload *wl = kt_workload(w, queue, name, priority, at, cpu);
+	struct kueue_use use = kt_use(w->f, flavor, "cpu", cpu);
+
+	kt_hold_as(w, wl, KUEUE_ADMITTED, &use, 1);
+	return wl;
 }
 
 static inline void kt_check(struct kueue_forest *f)
