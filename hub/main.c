@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "api/pki.h"
 #include "base/buf.h"
+#include "base/heap.h"
 #include "config.h"
 #include "core/core.h"
 #include "kinds/kinds.h"
@@ -338,6 +339,7 @@ int main(int argc, char **argv)
 	const char *url = NULL;
 	sigset_t signals;
 
+	heap_setup();
 	argp_parse(&argp, argc, argv, 0, NULL, &flags);
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&signals);

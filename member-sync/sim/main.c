@@ -6,6 +6,7 @@
  */
 #include "api/api.h"
 #include "api/pki.h"
+#include "base/heap.h"
 #include "member-sync/sim/cluster.h"
 #include "member-sync/sim/options.h"
 #include <errno.h>
@@ -225,6 +226,7 @@ int main(int argc, char **argv)
 	struct err why = ERR_INIT;
 	sigset_t signals;
 	int caught;
+	heap_setup();
 	s.log = LOG_DEFAULT;
 	if (options_parse(argc, argv, &s.options, &why)) {
 		fprintf(stderr, "muster-sim: %s\n\n%s", why.text, options_usage());

@@ -1,0 +1,15 @@
+#ifndef BASE_HEAP_H
+#define BASE_HEAP_H
+/*
+ * The C library's heap, set up for programs that take and give back some megabytes many times a
+ * second: a batch's pages, drafts and trees.
+ *
+ * By its defaults glibc gives every 128 KiB at the end of a thread's heap back to the kernel, and
+ * takes them again a page at a time, with a system call and a page fault each.
+ */
+
+/* Keeps up to 8 MiB at the end of each heap, and takes what is over 1 MiB from the kernel by itself.
+ * For main(), before any thread; does nothing where the library has no such settings. */
+void heap_setup(void);
+
+#endif
