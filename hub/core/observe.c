@@ -25,6 +25,8 @@ static void accept(struct core *c, struct job *j, bool has_status)
 	j->first_attempt = c->last_attempt;
 	if (!has_status)
 		job_accepted_status(j->kind, j->name, c->now, &status);
+	else
+		j->status_written = c->now;
 	if (status.len) {
 		free(j->status);
 		j->status = buf_steal(&status, &j->status_len);

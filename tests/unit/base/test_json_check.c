@@ -214,6 +214,37 @@ static void duplicate_keys_are_refused_however_they_are_written(void **state)
 	assert_int_equal(check_text("{\"ab\":1,\"a\\u0063\":2}"), 0);
 }
 
+/* Objects of every width, in and around others of every width; `again` repeats one of the keys,
+ * written plainly or with an escape. */
+static void add_wide(struct buf *b, int width, int again, bool escaped)
+{
+	buf_add_char(b, '{');
+	for (int i = 0; i < width; i++)
+		buf_addf(b, "%s\"same-ends-%d-of-a-key\":{\"in\":1}", i ? "," : "", i);
+	if (again >= 0)
+		buf_addf(b, ",\"%same-ends-%d-of-a-key\":2", escaped ? "\\u0073" : "s", again);
+	buf_add_char(b, '}');
+}
+
+static void a_key_is_found_again_in_objects_of_every_width(void **state)
+{
+	(void)state;
+	for (int width = 1; width < 40; width++) {
+		for (int again = -1; again < width; again++) {
+			for (int outer = 0; outer < 40; outer += 13) {
+				auto_buf b = BUF_INIT;
+				buf_add_char(&b, '{');
+				for (int i = 0; i < outer; i++)
+					buf_addf(&b, "\"outer-%d\":[],", i);
+				buf_add_str(&b, "\"same-ends-0-of-a-key\":");
+				add_wide(&b, width, again, again % 2);
+				buf_add_str(&b, ",\"last\":0}");
+				assert_int_equal(check_text(b.ptr), again < 0 ? 0 : -EINVAL);
+			}
+		}
+	}
+}
+
 static void many_keys_are_told_apart_and_limited(void **state)
 {
 	auto_buf b = BUF_INIT;
@@ -236,4 +267,5 @@ static void many_keys_are_told_apart_and_limited(void **state)
 
 RUN(T(valid_texts_pass), T(invalid_texts_are_refused), T(no_proper_prefix_of_an_object_passes),
     T(the_offset_names_the_place), T(depth_is_limited), T(size_is_limited),
-    T(duplicate_keys_are_refused_however_they_are_written), T(many_keys_are_told_apart_and_limited))
+    T(duplicate_keys_are_refused_however_they_are_written),
+    T(a_key_is_found_again_in_objects_of_every_width), T(many_keys_are_told_apart_and_limited))
