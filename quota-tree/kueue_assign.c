@@ -153,6 +153,14 @@ static uint32_t resume_at(const struct run *r, uint32_t resource, const struct k
 	return next < group->n_flavors ? next : 0;
 }
 
+/* The flavor of an earlier nomination that a recomputation sticks to (NominationMapping). */
+static uint32_t pinned_to(const struct run *r, uint32_t resource)
+{
+	const struct kueue_choice *c = choice_of(r, r->pod_sets[0], resource);
+
+	return c && r->w->pinned ? r->w->pinned[c - r->a->choices.items] : KUEUE_NONE;
+}
+
 static void use_add(struct kueue_assignment *a, uint32_t flavor, uint32_t resource, int64_t value)
 {
 	if (value == 0)
@@ -222,6 +230,7 @@ static bool turn(struct run *r, const struct kueue_group *group, uint32_t resour
 	    .n_asks = n_asks,
 	    .from = resume_at(r, resource, group),
 	    .refused = r->turn == r->fixed ? r->refused : 0,
+	    .pinned = pinned_to(r, resource),
 	};
 
 	if (r->turn < r->fixed) {

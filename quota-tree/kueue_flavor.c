@@ -184,6 +184,8 @@ void kueue_flavor_find(const struct kueue_seek *s, struct kueue_found *ret)
 		struct kueue_grade g;
 
 		last = i;
+		if (s->pinned != KUEUE_NONE && flavor != s->pinned)
+			continue;
 		if (s->refused >> i & 1) {
 			tell(s, (struct kueue_reason){.why = KUEUE_WHY_PLACEMENT,
 						      .flavor = flavor,

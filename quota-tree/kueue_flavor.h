@@ -24,6 +24,7 @@ struct kueue_seek {
 	size_t n_asks;
 	uint32_t from;	  /* first flavor to look at */
 	uint64_t refused; /* flavors that the caller passed over */
+	uint32_t pinned;  /* the only flavor to look at, or KUEUE_NONE */
 };
 
 struct kueue_grade { /* how well it would do: worst of the resources */
