@@ -93,6 +93,20 @@ void route_refuse_method(struct call *c)
 	call_finish(c);
 }
 
+/* Installers of other systems bring what starts their own programs; those are no part of the hub,
+ * which does their work itself. */
+static void refuse_kind(struct call *c)
+{
+	char resource[KIND_API_VERSION_MAX];
+
+	call_failf(c, ERR_METHOD_NOT_ALLOWED,
+		   "%s%s%.*s%s is not for this server: it runs no %s, and needs none to serve what "
+		   "it lists. Skip this step of the installation",
+		   kind_resource_name(c->kind, resource), c->info.name.len ? " \"" : "",
+		   SPAN_ARGS(c->info.name), c->info.name.len ? "\"" : "", c->kind->plural);
+	call_finish(c);
+}
+
 static void refuse_resource(struct call *c)
 {
 	call_failf(c, ERR_NOT_FOUND, "the server could not find the requested resource");
@@ -134,6 +148,10 @@ static void to_resource(struct call *c)
 	c->kind = kind_by_resource(c->kinds, i->group, i->version, i->resource);
 	if (!c->kind) {
 		refuse_resource(c);
+		return;
+	}
+	if (c->kind->verbs == KIND_VERBS_NONE) {
+		refuse_kind(c);
 		return;
 	}
 	if (c->kind->deprecation)

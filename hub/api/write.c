@@ -259,6 +259,7 @@ int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old, s
 	struct write *w = write_of(c);
 	auto_buf unknown = BUF_INIT;
 	struct kind_write kw = {.old = old,
+				.kinds = c->kinds,
 				.subresource =
 				    c->info.subresource.len ? c->info.subresource.ptr : "",
 				.now = clock_now(),

@@ -438,6 +438,19 @@ class Kinds:
                        f"{{{name}_kinds, {len(members)}}};")
 
 
+def not_run(entries):
+    """A file for each kind that is known by name only."""
+    files = {}
+    for e in entries:
+        kind = e["kind"]
+        files[f"index.yaml: {kind}"] = {
+            "kind": kind, "type": "TYPE_NOT_RUN", "scope": e.get("scope", "Namespaced"),
+            "plural": e.get("plural", kind.lower() + "s"), "definitions": "dev.muster.notrun",
+            "served": [{"api": e["api"], "in": {"hub": "NONE"}}],
+            "types": {kind: {"_about": "Not run here.", "_open": True}}}
+    return files
+
+
 def generate(index_path, paths):
     with open(index_path, encoding="utf-8") as f:
         index = yaml.safe_load(f)
@@ -445,6 +458,7 @@ def generate(index_path, paths):
     for path in paths:
         with open(path, encoding="utf-8") as f:
             files[path.rsplit("/", 1)[-1]] = yaml.safe_load(f)
+    files.update(not_run(index.get("notRun", [])))
     tables = Tables(files)
     kinds = Kinds(tables, index["groups"])
     roots = {path: tables.root(path) for path, doc in files.items() if "kind" in doc}

@@ -58,5 +58,6 @@ enum type_number {
 	TYPE_LOCAL_SUBJECT_ACCESS_REVIEW = 115,
 	TYPE_SELF_SUBJECT_ACCESS_REVIEW = 116,
 	TYPE_SELF_SUBJECT_RULES_REVIEW = 117,
+	TYPE_NOT_RUN = 118, /* kinds that are refused, and have no rows: index.yaml */
 };
 #endif

@@ -461,7 +461,9 @@ void crd_validate(const struct kind *k, const struct cJSON *object, const struct
 	const struct cJSON *spec = json_get(object, "spec");
 
 	/* The core leaves it as it is, whatever is asked. */
-	if (json_path(w->old, "metadata", "annotations", CRD_BUILTIN_ANNOTATION, NULL))
+	if (w->old
+		? json_path(w->old, "metadata", "annotations", CRD_BUILTIN_ANNOTATION, NULL) != NULL
+		: crd_builtin_has(w->kinds, json_str(json_get(object, "metadata"), "name")))
 		return;
 	buf_add_str(&c.path, "");
 	if (strcmp(w->subresource, "status") == 0) {

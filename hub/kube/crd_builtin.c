@@ -32,6 +32,17 @@ bool crd_builtin_is_first(const struct kind_set *set, size_t i)
 	return true;
 }
 
+bool crd_builtin_has(const struct kind_set *set, const char *name)
+{
+	char own[KIND_API_VERSION_MAX];
+
+	for (size_t i = 0; set && name && i < set->n_kinds; i++)
+		if (strcmp(kind_resource_name(set->kinds[i], own), name) == 0 &&
+		    crd_builtin_is_first(set, i))
+			return true;
+	return false;
+}
+
 static struct cJSON *texts(const char *const *items)
 {
 	struct cJSON *list = json_array();

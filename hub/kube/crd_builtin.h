@@ -17,6 +17,8 @@ struct cJSON;
 
 /* Whether kinds[i] is the first of a resource that upstream has as a CustomResourceDefinition. */
 bool crd_builtin_is_first(const struct kind_set *set, size_t i);
+/* Whether "plural.group" is such a resource. NULLs are fine. */
+bool crd_builtin_has(const struct kind_set *set, const char *name);
 /* spec and status of that resource's definition, all versions; owned. */
 struct cJSON *crd_builtin_spec(const struct kind_set *set, size_t i);
 struct cJSON *crd_builtin_status(const struct kind_set *set, size_t i, const char *time);

@@ -9,13 +9,15 @@ static const char *const *verbs_of(const struct kind *k)
 					  "get",    "list",   "patch",
 					  "update", "watch",  NULL};
 	static const char *const read[] = {"get", "list", "watch", NULL};
-	static const char *const create[] = {"create", NULL};
+	static const char *const create[] = {"create", NULL}, *const none[] = {NULL};
 
 	switch (k->verbs) {
 	case KIND_VERBS_READ:
 		return read;
 	case KIND_VERBS_CREATE:
 		return create;
+	case KIND_VERBS_NONE:
+		return none;
 	case KIND_VERBS_ALL:
 		break;
 	}

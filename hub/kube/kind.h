@@ -31,6 +31,7 @@ enum kind_verbs {
 	KIND_VERBS_ALL,	   /* create delete deletecollection get list patch update watch */
 	KIND_VERBS_READ,   /* get list watch: views of members */
 	KIND_VERBS_CREATE, /* create only: reviews */
+	KIND_VERBS_NONE,   /* not run here: known by name, so that it is refused in words */
 };
 
 struct kind_column { /* additionalPrinterColumns; Name comes first by itself */
@@ -49,8 +50,9 @@ enum kind_conversion { KIND_TO_STORED, KIND_FROM_STORED };
 
 /* Context of a write, for hooks. All borrowed. */
 struct kind_write {
-	const struct cJSON *old; /* NULL on create */
-	const char *subresource; /* "" for the main resource, "status", ... */
+	const struct cJSON *old;      /* NULL on create */
+	const struct kind_set *kinds; /* that are served, or NULL */
+	const char *subresource;      /* "" for the main resource, "status", ... */
 	usec now;
 	struct buf *warnings; /* texts, each ended by '\n'; become Warning headers */
 };

@@ -213,6 +213,8 @@ void openapi_v2_document(const struct kind_set *set, struct buf *out)
 	put_text(&info, 2, "v1");
 	for (size_t i = 0; i < set->n_kinds; i++) {
 		const struct kind *k = set->kinds[i];
+		if (k->verbs == KIND_VERBS_NONE)
+			continue;
 		if (k->verbs == KIND_VERBS_ALL)
 			put_path(&paths, k);
 		put_definition(&definitions, openapi_kind_name(k, name), k->schema, k);
@@ -220,7 +222,8 @@ void openapi_v2_document(const struct kind_set *set, struct buf *out)
 		map_put(&d.seen, span_of(name), &d);
 	}
 	for (size_t i = 0; i < set->n_kinds; i++)
-		openapi_definitions_add(&d, set->kinds[i]);
+		if (set->kinds[i]->verbs != KIND_VERBS_NONE)
+			openapi_definitions_add(&d, set->kinds[i]);
 	vec_foreach (&d.list, s)
 		put_definition(&definitions, (*s)->name, *s, NULL);
 	openapi_definitions_done(&d);

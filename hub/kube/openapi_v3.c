@@ -249,7 +249,8 @@ static void add_definition(struct buf *b, const struct schema *s)
 
 static bool is_in(const struct kind *k, struct span group, struct span version)
 {
-	return span_is(group, k->group) && span_is(version, k->version);
+	return k->verbs != KIND_VERBS_NONE && span_is(group, k->group) &&
+	       span_is(version, k->version);
 }
 
 bool openapi_v3_document(const struct kind_set *set, struct span group, struct span version,
@@ -312,7 +313,7 @@ void openapi_v3_index(const struct kind_set *set, struct buf *out)
 		struct buf doc = BUF_MAX((size_t)64 << 20);
 		char path[KIND_API_VERSION_MAX + 16];
 		uint64_t hash = 14695981039346656037u;
-		if (!is_first_of_version(set, i))
+		if (k->verbs == KIND_VERBS_NONE || !is_first_of_version(set, i))
 			continue;
 		(void)openapi_v3_document(set, span_of(k->group), span_of(k->version), &doc);
 		for (size_t n = 0; n < doc.len; n++)

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "kube/crd.h"
+#include "kube/crd_builtin.h"
 #include "kube/meta.h"
 #include "registry/definition_status.h"
 #include "registry/edit.h"
@@ -46,13 +47,7 @@ void definitions_batch_clear(struct definitions_batch *db)
 
 bool definitions_is_builtin(const struct definitions *d, const char *name)
 {
-	struct span group = span_of(name), plural = span_split(&group, '.');
-
-	for (size_t i = 0; group.ptr && i < d->base->n_kinds; i++)
-		if (span_is(plural, d->base->kinds[i]->plural) &&
-		    span_is(group, d->base->kinds[i]->group))
-			return true;
-	return false;
+	return crd_builtin_has(d->base, name);
 }
 
 /* ---- memory ---- */

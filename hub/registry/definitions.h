@@ -13,7 +13,7 @@
  * with the version that its rows are written in; they are never reused.
  *
  * The kinds that are compiled in have definitions too, generated from their tables, which nobody
- * may change: an update leaves them as they are and says so in a warning.
+ * may change: creating or updating one leaves it as it is and says so in a warning.
  *
  * Parses JSON on the core's thread; definitions are few and change rarely.
  */

@@ -261,7 +261,7 @@ int registry_execute(struct registry_batch *b, struct command *c)
 		registry_answer(b, c);
 		return rc;
 	}
-	if (c->verb != COMMAND_CREATE && c->verb != COMMAND_QUERY && is_builtin(b, c)) {
+	if (c->verb != COMMAND_QUERY && is_builtin(b, c)) {
 		rc = execute_builtin(b, c);
 		if (rc)
 			registry_answer(b, c);

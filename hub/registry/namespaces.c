@@ -91,7 +91,7 @@ static bool is_walked(const struct registry *r, size_t i)
 	if (i < set->n_kinds && k->type >= KIND_FIRST_USER_TYPE)
 		return false;
 	return k->scope == KIND_NAMESPACED && k->verbs != KIND_VERBS_CREATE &&
-	       kind_by_type(set, k->type) == k;
+	       k->verbs != KIND_VERBS_NONE && kind_by_type(set, k->type) == k;
 }
 
 struct walk {

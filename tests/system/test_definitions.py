@@ -191,7 +191,41 @@ def story_built_in(fleet):
           "an apply of another definition is fine, with a warning", done)
     after = json.loads(kubectl("get", "crd", "jobsets.jobset.x-k8s.io", "-o", "json"))["spec"]
     check(after == before, "and changes nothing")
+    theirs["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://example.com"}}}
+    done = kubectl.run("create", "-f", "-", stdin=json.dumps(theirs))
+    check(done.returncode == 0 and "serves jobsets.jobset.x-k8s.io itself" in done.stderr,
+          "so is creating it", done)
+    after = json.loads(kubectl("get", "crd", "jobsets.jobset.x-k8s.io", "-o", "json"))["spec"]
+    check(after == before, "which changes nothing either")
     refused(kubectl, "serves the kind itself", "delete", "crd", "jobsets.jobset.x-k8s.io")
+
+
+def story_not_run(fleet):
+    """What an installer brings beside definitions is refused by name, and the rest goes in"""
+    fleet.start_hub()
+    for kubectl in fleet.kubectls():
+        v = kubectl.version
+        installer = "\n".join(json.dumps(o) for o in [
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kueue-system"}},
+            {"apiVersion": "apps/v1", "kind": "Deployment",
+             "metadata": {"name": "manager", "namespace": "kueue-system"}, "spec": {}},
+            {"apiVersion": "admissionregistration.k8s.io/v1",
+             "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "hook"}},
+            {"apiVersion": "v1", "kind": "Service",
+             "metadata": {"name": "svc", "namespace": "kueue-system"}},
+            {"apiVersion": "v1", "kind": "ServiceAccount",
+             "metadata": {"name": "manager", "namespace": "kueue-system"}}])
+        for how in (["apply"], ["apply", "--server-side"]):
+            done = kubectl.run(*how, "-f", "-", stdin=installer)
+            check(done.returncode == 1 and all(w in done.stderr for w in (
+                "deployments.apps \"manager\" is not for this server",
+                "validatingwebhookconfigurations.admissionregistration.k8s.io \"hook\" is not",
+                "services \"svc\" is not", "Skip this step")) and
+                "serviceaccount/manager" in done.stdout, f"{v}: {' '.join(how)}", done)
+        shown = kubectl("api-resources", "--no-headers")
+        check("deployments" not in shown, f"{v}: they are not listed", shown)
+        refused(kubectl, "it runs no deployments", "get", "deployments")
 
 
 if __name__ == "__main__":
