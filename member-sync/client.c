@@ -31,6 +31,9 @@ static void request_free(struct client_request *q)
 	free((void *)(uintptr_t)q->spec.body.ptr);
 	free((void *)(uintptr_t)q->spec.content_type);
 	free((void *)(uintptr_t)q->spec.accept);
+	for (size_t i = 0; i < CLIENT_MAX_HEADERS; i++)
+		free((void *)(uintptr_t)q->spec.headers[i]);
+	buf_done(&q->passed);
 	free(q->url);
 	buf_done(&q->body);
 	free(q);
@@ -155,6 +158,17 @@ static void report_early(struct client *c)
 	}
 }
 
+/* An answer other than 101 came: libcurl waits for the end of what it would send. */
+static void end_uploads(struct client *c)
+{
+	for (struct client_request *q = c->running; q; q = q->next) {
+		if (!q->unpause)
+			continue;
+		q->unpause = false;
+		client_resume(q);
+	}
+}
+
 /* A request that waited away nine tenths of its time would hardly be answered in the rest: not
  * sent is a better word than unknown. */
 static bool too_late(const struct client_request *q)
@@ -168,6 +182,7 @@ static void pump(uv_timer_t *timer)
 	struct client *c = timer->data;
 
 	report_early(c);
+	end_uploads(c);
 	while (c->waiting && may_start(c, c->waiting)) {
 		struct client_request *q = c->waiting;
 		if (too_late(q)) {
@@ -263,6 +278,8 @@ struct client_request *client_send(struct client *c, const struct client_spec *s
 	q->spec.path = NULL;
 	q->spec.content_type = xstrdup(spec->content_type);
 	q->spec.accept = xstrdup(spec->accept);
+	for (size_t i = 0; i < CLIENT_MAX_HEADERS; i++)
+		q->spec.headers[i] = xstrdup(spec->headers[i]);
 	if (spec->body.ptr)
 		q->spec.body.ptr = xstrndup(spec->body.ptr, spec->body.len);
 	q->url = xcalloc(1, len);
@@ -312,6 +329,11 @@ void client_lift_deadline(struct client_request *q)
 const char *client_content_type(const struct client_request *q)
 {
 	return q->content_type[0] ? q->content_type : NULL;
+}
+
+struct span client_passed_headers(const struct client_request *q)
+{
+	return buf_span(&q->passed);
 }
 
 static const struct multi_loop_ops loop_ops = {.finished = on_finished};

@@ -59,6 +59,9 @@ struct client_result {
 	const char *content_type;	 /* valid during done(); NULL when not given */
 };
 
+/* More headers of a request, "Name: value" each. */
+#define CLIENT_MAX_HEADERS 6
+
 struct client_spec {
 	const char *method;	  /* static text */
 	const char *path;	  /* with query; copied */
@@ -71,12 +74,20 @@ struct client_spec {
 	bool timeout_when_sent; /* the timeout runs from when the gate lets it through */
 	bool repeatable;	/* libcurl may send it again on a fresh connection */
 	bool any_code;		/* a refusal's body goes to on_data too, whole */
-	bool urgent;		/* before all that waits, and beyond the bound: health checks */
-	size_t max_body;	/* 0: 1 MiB; a longer answer is UNKNOWN with ERR_TOO_LARGE */
+	/* The connection is to become another: with an answer of 101, whose headers are told, bytes
+	 * go both ways as they are until either side ends. Over HTTP/1.1 only
+	 * (client_use_connections), and not with a body. */
+	bool upgrade;
+	const char *headers[CLIENT_MAX_HEADERS]; /* copied; NULL: no more */
+	bool urgent;	 /* before all that waits, and beyond the bound: health checks */
+	size_t max_body; /* 0: 1 MiB; a longer answer is UNKNOWN with ERR_TOO_LARGE */
 	/* Every one may be NULL. on_headers and on_data only for 2xx, or with any_code. */
 	void (*on_sent)(void *arg, struct client_request *q);
 	void (*on_headers)(void *arg, struct client_request *q, int http_code);
 	enum client_take (*on_data)(void *arg, struct client_request *q, struct span bytes);
+	/* Bytes to send on an upgraded connection, at most `room`; 0: none now, client_resume()
+	 * when there are. */
+	size_t (*on_upload)(void *arg, struct client_request *q, char *into, size_t room);
 	void (*done)(void *arg, struct client_request *q, const struct client_result *result);
 	void *arg;
 };
@@ -108,7 +119,11 @@ void client_lift_deadline(struct client_request *q);
 /* From on_headers on: as in client_result. */
 const char *client_content_type(const struct client_request *q);
 
-/* Reads on after CLIENT_PAUSE. Not from within on_data. */
+/* From on_headers on, of a request with any_code: the headers that are for the asker's ears too
+ * (Retry-After, Warning; of a 101 those of RFC 6455 4.2.2), as lines each ended by CRLF. */
+struct span client_passed_headers(const struct client_request *q);
+
+/* Reads on after CLIENT_PAUSE, and sends on. Not from within on_data or on_upload. */
 void client_resume(struct client_request *q);
 
 /* Cuts every request (done() is called for each, soon) and every connection: the peer is

@@ -29,8 +29,9 @@ struct client_request {
 	struct client_ticket ticket;
 	bool connecting; /* counted in client.connecting */
 	CURL *easy;
-	struct curl_slist headers[5]; /* built by hand, so that the secret one is shared */
-	char header_text[2][528];     /* RELAY_MAX_HEADER and the name */
+	/* built by hand, so that the secret one is shared */
+	struct curl_slist headers[6 + CLIENT_MAX_HEADERS];
+	char header_text[2][528]; /* RELAY_MAX_HEADER and the name */
 	char *url;
 	char detail[CURL_ERROR_SIZE];
 	unsigned sent; /* how often libcurl was about to send it */
@@ -39,6 +40,8 @@ struct client_request {
 	CURLcode early_result;
 	int code;	   /* of the status line */
 	bool headers_seen; /* of the final answer */
+	bool unpause;	   /* an upload that will not happen is to end */
+	struct buf passed; /* headers, for client_passed_headers() */
 	usec retry_after;
 	char content_type[128];
 	struct buf body;

@@ -4,6 +4,7 @@
 #include "base/num.h"
 
 #include "member-sync/client_failure.h"
+#include "wire/relay.h"
 
 #include <openssl/ssl.h>
 #include <unistd.h>
@@ -134,6 +135,34 @@ static void take_status_line(struct client_request *q, struct span line)
 	q->c->version = span_starts(line, SPAN("HTTP/2")) ? CLIENT_HTTP2 : CLIENT_HTTP1;
 }
 
+/* RFC 9110 10.2.3, RFC 9111 5.5; of a 101, RFC 6455 4.2.2 and RFC 9110 7.8. */
+static bool is_passed_on(const struct client_request *q, struct span name)
+{
+	static const char *const always[] = {"retry-after", "warning"};
+	static const char *const upgrade[] = {"connection", "upgrade", "sec-websocket-accept",
+					      "sec-websocket-protocol"};
+	const char *const *names = q->code == 101 ? upgrade : always;
+	size_t n = q->code == 101 ? ARRAY_LEN(upgrade) : ARRAY_LEN(always);
+
+	if (!q->spec.any_code)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (name.len == strlen(names[i]) && !strncasecmp(name.ptr, names[i], name.len))
+			return true;
+	return false;
+}
+
+static void pass_on(struct client_request *q, struct span line)
+{
+	if (q->passed.len + line.len + 2 > RELAY_MAX_HEADERS)
+		return;
+	for (size_t i = 0; i < line.len; i++)
+		if ((unsigned char)line.ptr[i] < ' ' && line.ptr[i] != '\t')
+			return;
+	buf_add_span(&q->passed, line);
+	buf_add_str(&q->passed, "\r\n");
+}
+
 static void take_header(struct client_request *q, struct span line)
 {
 	struct span value = line;
@@ -150,6 +179,13 @@ static void take_header(struct client_request *q, struct span line)
 		   strncasecmp(name.ptr, "content-type", name.len) == 0) {
 		snprintf(q->content_type, sizeof(q->content_type), "%.*s", SPAN_ARGS(value));
 	}
+	if (is_passed_on(q, name))
+		pass_on(q, line);
+}
+
+static bool is_final(const struct client_request *q)
+{
+	return q->code >= 200 || (q->code == 101 && q->spec.upgrade);
 }
 
 static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
@@ -164,10 +200,12 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
 		return size * n; /* trailers */
 	if (span_starts(line, SPAN("HTTP/"))) {
 		take_status_line(q, line);
+		buf_clear(&q->passed);
 	} else if (line.len) {
 		take_header(q, line);
-	} else if (q->code >= 200) {
+	} else if (is_final(q)) {
 		q->headers_seen = true;
+		q->unpause = q->spec.upgrade && q->code != 101;
 		client_kick(q->c);
 		if ((q->code < 300 || q->spec.any_code) && q->spec.on_headers)
 			q->spec.on_headers(q->spec.arg, q, q->code);
@@ -213,6 +251,19 @@ static size_t on_write(char *bytes, size_t size, size_t n, void *arg)
 	}
 }
 
+static size_t on_read(char *into, size_t size, size_t n, void *arg)
+{
+	struct client_request *q = arg;
+	size_t sent;
+
+	if (q->aborted || q->early)
+		return CURL_READFUNC_ABORT;
+	if (q->headers_seen && q->code != 101)
+		return 0;
+	sent = q->headers_seen ? q->spec.on_upload(q->spec.arg, q, into, size * n) : 0;
+	return sent ? sent : CURL_READFUNC_PAUSE;
+}
+
 /* ---- setup ---- */
 
 static void add_header(struct client_request *q, int *n, char *text)
@@ -225,7 +276,7 @@ static void add_header(struct client_request *q, int *n, char *text)
 
 static struct curl_slist *build_headers(struct client_request *q)
 {
-	static char no_expect[] = "Expect:";
+	static char no_expect[] = "Expect:", no_chunks[] = "Transfer-Encoding:";
 	int n = 0;
 
 	snprintf(q->header_text[0], sizeof(q->header_text[0]), "Accept: %s",
@@ -235,6 +286,10 @@ static struct curl_slist *build_headers(struct client_request *q)
 		 q->spec.content_type ? " " : "", q->spec.content_type ? q->spec.content_type : "");
 	add_header(q, &n, q->header_text[1]);
 	add_header(q, &n, no_expect);
+	if (q->spec.upgrade)
+		add_header(q, &n, no_chunks);
+	for (size_t i = 0; i < CLIENT_MAX_HEADERS && q->spec.headers[i]; i++)
+		add_header(q, &n, (char *)(uintptr_t)q->spec.headers[i]);
 	if (q->c->auth)
 		add_header(q, &n, q->c->auth);
 	if (q->c->host_header)
@@ -303,7 +358,13 @@ static void set_request(CURL *e, struct client_request *q)
 		curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)s->body.len);
 		curl_easy_setopt(e, CURLOPT_POSTFIELDS, s->body.ptr ? s->body.ptr : "");
 	}
-	if (!get)
+	if (s->upgrade) {
+		/* An upload of unknown length that is not framed, and begins after the 101. */
+		curl_easy_setopt(e, CURLOPT_UPLOAD, 1L);
+		curl_easy_setopt(e, CURLOPT_READFUNCTION, on_read);
+		curl_easy_setopt(e, CURLOPT_READDATA, q);
+	}
+	if (!get || s->upgrade)
 		curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, s->method);
 	curl_easy_setopt(e, CURLOPT_HTTPHEADER, build_headers(q));
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, q->detail);

@@ -4,6 +4,8 @@
 
 #include "member-sync/stream_kind.h"
 
+#define UPGRADE_HEADER (RELAY_MAX_HEADER + 32)
+
 struct member_call {
 	struct member_call *prev, *next;
 	struct order *order;
@@ -204,7 +206,15 @@ static void on_head(void *arg, struct client_request *q, int http_code)
 	struct member_call *c = arg;
 
 	client_lift_deadline(q);
-	relay_head(c->relay, http_code, client_content_type(q));
+	relay_head(c->relay, http_code, client_content_type(q), client_passed_headers(q));
+}
+
+static size_t on_upload(void *arg, struct client_request *q, char *into, size_t room)
+{
+	struct member_call *c = arg;
+
+	(void)q;
+	return relay_receive(c->relay, into, room);
 }
 
 static enum client_take on_bytes(void *arg, struct client_request *q, struct span bytes)
@@ -218,7 +228,7 @@ static enum client_take on_bytes(void *arg, struct client_request *q, struct spa
 
 void member_call_attend(struct member_call *c)
 {
-	if (!c->request || !c->paused)
+	if (!c->request || (!c->paused && !relay_question(c->relay)->upgrade))
 		return;
 	c->paused = false;
 	client_resume(c->request);
@@ -245,8 +255,28 @@ static void on_done(void *arg, struct client_request *q, const struct client_res
 	answer(c, r);
 }
 
+/* The WebSocket handshake is between the asker and the member: its key is passed on as it is. */
+static void upgrade_headers(const struct relay_question *q, char text[3][UPGRADE_HEADER],
+			    struct client_spec *spec)
+{
+	size_t n = 0;
+
+	spec->headers[n++] = "Connection: Upgrade";
+	spec->headers[n++] = "Upgrade: websocket";
+	snprintf(text[0], UPGRADE_HEADER, "Sec-WebSocket-Version: %s",
+		 q->ws_version ? q->ws_version : "13");
+	spec->headers[n++] = text[0];
+	snprintf(text[1], UPGRADE_HEADER, "Sec-WebSocket-Key: %s", q->ws_key ? q->ws_key : "");
+	spec->headers[n++] = text[1];
+	if (!q->ws_protocols)
+		return;
+	snprintf(text[2], UPGRADE_HEADER, "Sec-WebSocket-Protocol: %s", q->ws_protocols);
+	spec->headers[n] = text[2];
+}
+
 void member_call_send(struct member_call *c, struct client *client)
 {
+	char headers[3][UPGRADE_HEADER];
 	usec left = c->deadline - clock_monotonic();
 	struct client_spec spec = {
 	    .timeout = left > 0 ? left : 1,
@@ -271,6 +301,11 @@ void member_call_send(struct member_call *c, struct client *client)
 		spec.any_code = true;
 		spec.on_headers = on_head;
 		spec.on_data = on_bytes;
+		if (q->upgrade) {
+			spec.upgrade = true;
+			spec.on_upload = on_upload;
+			upgrade_headers(q, headers, &spec);
+		}
 	}
 	c->request = client_send(client, &spec);
 }

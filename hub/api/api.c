@@ -53,6 +53,14 @@ static void on_writable(void *arg, struct http_exchange *x)
 		c->on_writable(c);
 }
 
+static void on_readable(void *arg, struct http_exchange *x)
+{
+	struct call *c = x->user;
+	(void)arg;
+	if (c->on_readable)
+		c->on_readable(c);
+}
+
 static void on_gone(void *arg, struct http_exchange *x)
 {
 	struct call *c = x->user;
@@ -197,7 +205,7 @@ int api_create(const struct api_options *o, struct api **ret, struct err *reterr
 	int r = 0;
 	a->options = *o;
 	turns_init(a);
-	a->handler = (struct http_handler){on_request, on_writable, on_gone, a};
+	a->handler = (struct http_handler){on_request, on_writable, on_readable, on_gone, a};
 	a->stop_task.run = on_stop;
 	http.max_connections =
 	    file_limit(o->max_connections > 0 ? o->max_connections : DEFAULT_CONNECTIONS);

@@ -40,7 +40,8 @@ static inline struct rbac_user auth_rbac_user(const struct auth_user *u)
 
 /* What the request asks for, as apiserver's RequestInfo has it: the namespace of a request for a
  * Namespace is itself, a list of the one object that a field selector names has its name, the
- * verb of other paths is the method. Borrows from both. */
+ * verb of other paths is the method; and the verb of a request for a WebSocket is `create`.
+ * Borrows from both. */
 void auth_request(const struct request_info *i, const struct http_request *r,
 		  struct rbac_request *ret);
 

@@ -106,6 +106,7 @@ struct call {
 	void (*on_loop)(struct call *c);
 	/* of streams: on the loop */
 	void (*on_writable)(struct call *c);
+	void (*on_readable)(struct call *c); /* of a tunnel */
 	void (*on_gone)(struct call *c);
 	void (*on_stop)(struct call *c);	   /* the front stops: end well */
 	void (*on_tick)(struct call *c, usec now); /* about once a second; may be NULL */

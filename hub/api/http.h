@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "base/span.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <uv.h>
 
 struct http_server;
@@ -76,6 +77,11 @@ struct http_impersonation {
 	bool unreadable; /* there are headers that could not be understood, or too many */
 };
 
+/* A request to become a WebSocket: its headers (RFC 6455 4.1), absent when not given. */
+struct http_upgrade {
+	struct span key, version, protocols;
+};
+
 struct http_request {
 	enum http_method method;
 	struct span path; /* decoded, "/./" and "/../" resolved by the library */
@@ -83,6 +89,7 @@ struct http_request {
 	size_t n_params;
 	struct span accept, accept_encoding, authorization, content_type, if_none_match, user_agent;
 	const struct http_impersonation *impersonation; /* NULL: no such headers */
+	const struct http_upgrade *upgrade;		/* NULL: none is asked for; GET only */
 	struct buf body;
 	const struct http_peer *peer; /* never NULL */
 	struct arena mem;	      /* for whoever handles the request; reset afterwards */
@@ -105,6 +112,8 @@ struct http_handler {
 	void (*request)(void *arg, struct http_exchange *x);
 	/* A stream may take more: follows each http_stream_want(). */
 	void (*writable)(void *arg, struct http_exchange *x);
+	/* A tunnel has bytes, or its end: follows an http_tunnel_read() of 0. */
+	void (*readable)(void *arg, struct http_exchange *x);
 	/* The client is gone while the exchange was the handler's. */
 	void (*gone)(void *arg, struct http_exchange *x);
 	void *arg;
@@ -165,6 +174,21 @@ bool http_stream_ready(const struct http_exchange *x);
 void http_stream_want(struct http_exchange *x);
 /* The last chunk; keeps the connection. */
 void http_stream_end(struct http_exchange *x);
+
+/* ---- tunnels ---- */
+
+/* Answers 101 with these header lines, each ended by CRLF. False when it cannot be: then the client
+ * is gone, or will be. */
+bool http_tunnel_begin(struct http_exchange *x, struct span headers);
+/* At most `room` bytes of the client's; 0: none now, handler->readable follows; negative: its end.
+ */
+ptrdiff_t http_tunnel_read(struct http_exchange *x, void *into, size_t room);
+/* How much was taken; less than all: handler->writable follows, and the next write must begin with
+ * the same bytes. Negative: the connection is broken. */
+ptrdiff_t http_tunnel_write(struct http_exchange *x, struct span bytes);
+/* No byte follows: told to the client, whose own may still be read. http_abort() ends it. */
+void http_tunnel_shutdown(struct http_exchange *x);
+
 /* Gives up: closes the connection without a last chunk. Also how an exchange whose client is
  * gone is given back. */
 void http_abort(struct http_exchange *x);

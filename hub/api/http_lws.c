@@ -271,7 +271,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
 	case LWS_CALLBACK_OPENSSL_PERFORM_CLIENT_CERT_VERIFICATION:
 		return 0; /* go on: the verdict stays in the session, and becomes a 401 */
 	case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-		return -1;
+		return http_lws_confirm_upgrade(wsi, in);
 	case LWS_CALLBACK_CLOSED_HTTP:
 	case LWS_CALLBACK_WSI_DESTROY:
 		c = lws_get_opaque_user_data(wsi);
@@ -306,8 +306,13 @@ static void on_hup(uv_poll_t *poll, int status, int events)
 	if (status < 0 || !(events & UV_READABLE))
 		return;
 	n = epoll_wait(s->hup_fd, ev, 64, 0);
-	for (int i = 0; i < n; i++)
-		http_lws_kill(ev[i].data.ptr);
+	for (int i = 0; i < n; i++) {
+		struct http_conn *c = ev[i].data.ptr;
+		if (c->tunnel)
+			http_lws_tunnel_event(c, ev[i].events);
+		else
+			http_lws_kill(c);
+	}
 }
 
 /* Ends of connections from which nothing is read: sockets join while the handler has a stream. */
@@ -356,6 +361,7 @@ int http_server_create(const struct http_server_options *o, struct http_server *
 	info.timeout_secs = HTTP_HEADER_SECS;
 	info.max_http_header_data2 = HTTP_MAX_HEADERS;
 	info.pt_serv_buf_size = 16384;
+	info.server_string = http_lws_refusal();
 	info.options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT |
 		       LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
 	s->context = lws_create_context(&info);

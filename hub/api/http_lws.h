@@ -57,6 +57,8 @@ struct http_conn {
 	bool close; /* the callback that runs returns -1 */
 	bool keep_alive;
 	bool watched; /* in hup_fd */
+	bool tunnel;
+	uint32_t read_on, write_on; /* of a tunnel: the events that let it go on; 0: not awaited */
 	bool rx_off;
 	bool want;	/* handler asked for writable */
 	bool in_direct; /* http_stream_want outside of a callback: posted */
@@ -69,6 +71,8 @@ struct http_exchange *http_lws_exchange(struct http_conn *c); /* takes a spare o
 void http_lws_recycle(struct http_server *s, struct http_exchange *x);
 /* Reads method, path, parameters and headers of the request at hand. False: malformed. */
 bool http_lws_read_request(struct http_conn *c, struct http_exchange *x, struct span path);
+/* A header's value, absent when it was not given. */
+struct span http_lws_copy_header(struct http_conn *c, struct arena *mem, enum lws_token_indexes t);
 /* Fills r->impersonation; uri: as the library gives it. */
 void http_lws_read_impersonation(struct http_conn *c, struct http_request *r, const char *uri);
 /* Fills conn->peer from the TLS session. */
@@ -82,5 +86,20 @@ void http_lws_kill(struct http_conn *c);
 void http_lws_complete(struct http_conn *c); /* the answer is out */
 void http_lws_continue(struct http_conn *c); /* next piece of a long body, or handler->writable */
 void http_lws_watch_hup(struct http_conn *c, bool on);
+/* The header block of an answer into server->scratch; `framing` is its last line. Its length, 0
+ * when it does not fit. */
+size_t http_lws_put_header(struct http_server *s, int code, const char *content_type,
+			   struct span headers, const char *framing, bool close);
+
+/* ---- http_lws_tunnel.c ---- */
+
+/* What the library adds to each answer that it makes by itself. */
+const char *http_lws_refusal(void);
+/* LWS_CALLBACK_HTTP_CONFIRM_UPGRADE; `value`: the library's. */
+int http_lws_confirm_upgrade(struct lws *wsi, char *value);
+/* Fills r->upgrade of a confirmed request; takes a token out of its protocols. */
+void http_lws_read_upgrade(struct http_conn *c, struct http_request *r);
+/* The socket of a tunnel has one of these epoll events. */
+void http_lws_tunnel_event(struct http_conn *c, uint32_t events);
 
 #endif

@@ -11,6 +11,7 @@ static const struct {
 	int code;
 	const char *text;
 } reasons[] = {
+    {101, "Switching Protocols"},
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
@@ -103,9 +104,8 @@ static const char *date_line(struct http_server *s)
 	return s->date;
 }
 
-/* The header block into scratch; `framing` is its last line. Returns its length. */
-static size_t put_header(struct http_server *s, int code, const char *content_type,
-			 struct span headers, const char *framing, bool close)
+size_t http_lws_put_header(struct http_server *s, int code, const char *content_type,
+			   struct span headers, const char *framing, bool close)
 {
 	int n = snprintf(
 	    s->scratch + LWS_PRE, 4096,
@@ -151,7 +151,8 @@ void http_respond(struct http_exchange *x, struct http_response *take)
 	if (take->close)
 		c->keep_alive = false;
 	snprintf(framing, sizeof(framing), "Content-Length: %zu\r\n", take->len);
-	n = put_header(s, take->code, take->content_type, take->headers, framing, take->close);
+	n = http_lws_put_header(s, take->code, take->content_type, take->headers, framing,
+				take->close);
 	if (head)
 		take->len = 0;
 	http_lws_rx(c, true);
@@ -212,8 +213,8 @@ bool http_stream_begin(struct http_exchange *x, int code, const char *content_ty
 	if (!c)
 		return false;
 	x->streaming = true;
-	n = put_header(c->server, code, content_type, headers, "Transfer-Encoding: chunked\r\n",
-		       false);
+	n = http_lws_put_header(c->server, code, content_type, headers,
+				"Transfer-Encoding: chunked\r\n", false);
 	http_lws_watch_hup(c, true);
 	write_raw(c, c->server->scratch + LWS_PRE, n);
 	return true;

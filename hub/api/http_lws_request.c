@@ -10,7 +10,7 @@ static const struct {
     {LWSHUMETH_OPTIONS, HTTP_OPTIONS},
 };
 
-static struct span copy_header(struct http_conn *c, struct arena *mem, enum lws_token_indexes t)
+struct span http_lws_copy_header(struct http_conn *c, struct arena *mem, enum lws_token_indexes t)
 {
 	int n = lws_hdr_total_length(c->wsi, t);
 	char *text;
@@ -58,12 +58,14 @@ bool http_lws_read_request(struct http_conn *c, struct http_exchange *x, struct 
 		return false;
 	r->method = methods[i].method;
 	r->path = span_make(arena_strndup(&r->mem, path.ptr, path.len), path.len);
-	r->accept = copy_header(c, &r->mem, WSI_TOKEN_HTTP_ACCEPT);
-	r->accept_encoding = copy_header(c, &r->mem, WSI_TOKEN_HTTP_ACCEPT_ENCODING);
-	r->authorization = copy_header(c, &r->mem, WSI_TOKEN_HTTP_AUTHORIZATION);
-	r->content_type = copy_header(c, &r->mem, WSI_TOKEN_HTTP_CONTENT_TYPE);
-	r->if_none_match = copy_header(c, &r->mem, WSI_TOKEN_HTTP_IF_NONE_MATCH);
-	r->user_agent = copy_header(c, &r->mem, WSI_TOKEN_HTTP_USER_AGENT);
+	r->accept = http_lws_copy_header(c, &r->mem, WSI_TOKEN_HTTP_ACCEPT);
+	r->accept_encoding = http_lws_copy_header(c, &r->mem, WSI_TOKEN_HTTP_ACCEPT_ENCODING);
+	r->authorization = http_lws_copy_header(c, &r->mem, WSI_TOKEN_HTTP_AUTHORIZATION);
+	r->content_type = http_lws_copy_header(c, &r->mem, WSI_TOKEN_HTTP_CONTENT_TYPE);
+	r->if_none_match = http_lws_copy_header(c, &r->mem, WSI_TOKEN_HTTP_IF_NONE_MATCH);
+	r->user_agent = http_lws_copy_header(c, &r->mem, WSI_TOKEN_HTTP_USER_AGENT);
 	http_lws_read_impersonation(c, r, uri);
+	if (r->method == HTTP_GET)
+		http_lws_read_upgrade(c, r);
 	return read_params(c, r);
 }

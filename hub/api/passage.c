@@ -1,19 +1,5 @@
-#include "api/passage.h"
-
+#include "api/passage_private.h"
 #include "api/turns.h"
-
-struct passage {
-	struct task task;
-	_Atomic bool posted; /* the task is in the mailbox */
-	struct call *call;
-	struct relay *relay;
-	struct buf bytes;
-	size_t at; /* of bytes: what was written */
-	struct relay_answer answer;
-	bool begun;
-	void (*answered)(struct call *c, struct span json);
-	void (*last)(struct call *c); /* set once it is over: what gives the exchange back */
-};
 
 /* ---- ends ---- */
 
@@ -22,17 +8,19 @@ static void finish_stream(struct call *c)
 	http_stream_end(c->x);
 }
 
-static void abort_stream(struct call *c)
+void passage_abort(struct call *c)
 {
 	turns_release(c);
 	http_abort(c->x);
 }
 
 /* The memory of the passage goes with the exchange: not while its task is in the mailbox. */
-static void leave(struct passage *p, void (*last)(struct call *c))
+void passage_leave(struct passage *p, void (*last)(struct call *c))
 {
 	relay_leave(p->relay);
 	buf_done(&p->bytes);
+	free(p->up);
+	p->up = NULL;
 	if (p->begun) {
 		api_stream_remove(call_api(p->call), p->call);
 		call_count(p->call);
@@ -47,7 +35,7 @@ static void fail(struct passage *p, const struct err *e)
 	struct call *c = p->call;
 
 	call_fail(c, e);
-	leave(p, call_finish);
+	passage_leave(p, call_finish);
 }
 
 static void answer_fetched(struct call *c)
@@ -67,9 +55,11 @@ static void answer_whole(struct passage *p)
 	const char *type = p->answer.content_type;
 
 	call_ok(c, p->answer.http_code, type[0] ? arena_strndup(c->mem, type, strlen(type)) : NULL);
+	buf_add_span(&c->answer.headers, p->answer.headers);
 	buf_clear(&c->answer.body);
 	buf_add_span(&c->answer.body, buf_span(&p->bytes));
-	leave(p, p->answered && p->answer.http_code / 100 == 2 ? answer_fetched : call_finish);
+	passage_leave(p,
+		      p->answered && p->answer.http_code / 100 == 2 ? answer_fetched : call_finish);
 }
 
 /* ---- the way ---- */
@@ -94,7 +84,7 @@ static void write_some(struct passage *p)
 }
 
 /* Takes what came into the empty buffer. */
-static void take(struct passage *p)
+void passage_take(struct passage *p)
 {
 	bool first = !p->answer.http_code;
 
@@ -139,10 +129,14 @@ static bool begin(struct passage *p)
 			*body = BUF_INIT;
 			answer_whole(p);
 		} else if (!p->last) {
-			take(p);
+			passage_take(p);
 			if (p->bytes.len || p->answer.ended)
 				return begin(p);
 		}
+		return false;
+	}
+	if (code == 101) {
+		tunnel_begin(p);
 		return false;
 	}
 	if (p->answer.ended) {
@@ -153,8 +147,9 @@ static bool begin(struct passage *p)
 		return false;
 	p->begun = true;
 	api_stream_add(call_api(p->call), p->call);
-	(void)http_stream_begin(
-	    p->call->x, code, p->answer.content_type[0] ? p->answer.content_type : NULL, SPAN_NONE);
+	(void)http_stream_begin(p->call->x, code,
+				p->answer.content_type[0] ? p->answer.content_type : NULL,
+				p->answer.headers);
 	return true;
 }
 
@@ -162,9 +157,13 @@ static void pump(struct passage *p)
 {
 	if (p->last)
 		return;
+	if (p->up) {
+		tunnel_pump(p);
+		return;
+	}
 	for (;;) {
 		if (!p->begun) {
-			take(p);
+			passage_take(p);
 			if (!begin(p))
 				return;
 		}
@@ -172,10 +171,10 @@ static void pump(struct passage *p)
 		if (p->bytes.len)
 			return;
 		if (p->answer.ended) {
-			leave(p, p->answer.err.kind ? abort_stream : finish_stream);
+			passage_leave(p, p->answer.err.kind ? passage_abort : finish_stream);
 			return;
 		}
-		take(p);
+		passage_take(p);
 		if (!p->bytes.len && !p->answer.ended)
 			return;
 	}
@@ -192,13 +191,16 @@ static void on_task(struct task *t)
 		pump(p);
 }
 
+void passage_post(struct passage *p)
+{
+	if (!atomic_exchange(&p->posted, true))
+		mailbox_post(&call_api(p->call)->mailbox, &p->task);
+}
+
 /* On the answerer's thread. */
 static void wake(void *asker)
 {
-	struct passage *p = asker;
-
-	if (!atomic_exchange(&p->posted, true))
-		mailbox_post(&call_api(p->call)->mailbox, &p->task);
+	passage_post(asker);
 }
 
 static void on_writable(struct call *c)
@@ -211,7 +213,7 @@ static void on_gone(struct call *c)
 	struct passage *p = c->state;
 
 	if (!p->last)
-		leave(p, abort_stream);
+		passage_leave(p, passage_abort);
 }
 
 /* A stream that waits for more is as whole now as it will be. What is not one yet is answered by
@@ -221,12 +223,26 @@ static void on_stop(struct call *c)
 	struct passage *p = c->state;
 
 	if (!p->last)
-		leave(p, p->bytes.len ? abort_stream : finish_stream);
+		passage_leave(p, p->bytes.len ? passage_abort : finish_stream);
 }
 
 static char *copy_header(struct span s)
 {
 	return s.len ? xstrndup(s.ptr, s.len) : NULL;
+}
+
+static bool headers_are_long(const struct http_request *r)
+{
+	const struct http_upgrade *u = r->upgrade;
+	size_t n = r->accept.len > r->content_type.len ? r->accept.len : r->content_type.len;
+
+	if (u && u->key.len > n)
+		n = u->key.len;
+	if (u && u->version.len > n)
+		n = u->version.len;
+	if (u && u->protocols.len > n)
+		n = u->protocols.len;
+	return n > RELAY_MAX_HEADER;
 }
 
 static void start(struct call *c, struct span cluster, struct buf *take_path, bool with_body,
@@ -237,8 +253,7 @@ static void start(struct call *c, struct span cluster, struct buf *take_path, bo
 	struct relay_question q = {0};
 	struct err e = ERR_INIT;
 
-	if (c->request->accept.len > RELAY_MAX_HEADER ||
-	    c->request->content_type.len > RELAY_MAX_HEADER) {
+	if (headers_are_long(c->request)) {
 		buf_done(take_path);
 		call_failf(c, ERR_BAD_REQUEST, "headers that go through are at most %d bytes long",
 			   (int)RELAY_MAX_HEADER);
@@ -249,6 +264,12 @@ static void start(struct call *c, struct span cluster, struct buf *take_path, bo
 	q.method = xstrdup(http_method_name(c->request->method));
 	q.path = buf_steal(take_path, NULL);
 	q.accept = answered ? NULL : copy_header(c->request->accept);
+	if (c->request->upgrade && !answered) {
+		q.upgrade = true;
+		q.ws_key = copy_header(c->request->upgrade->key);
+		q.ws_version = copy_header(c->request->upgrade->version);
+		q.ws_protocols = copy_header(c->request->upgrade->protocols);
+	}
 	if (with_body) {
 		q.content_type = copy_header(c->request->content_type);
 		q.body = buf_steal(&c->x->request.body, &q.body_len);

@@ -10,8 +10,12 @@
  * A client that goes away cancels the relay. An answer that is cut is cut for the client too: a
  * chunked stream without its last chunk.
  *
- * The caller's rights were checked before; neither credentials nor any header but Accept and
- * Content-Type go through, in either direction. Belongs to the loop's thread.
+ * A request for a WebSocket that is answered 101 becomes a tunnel (tunnel.c); any other answer to
+ * it is one as above.
+ *
+ * The caller's rights were checked before; no credentials go through. Of the request's headers
+ * Accept, Content-Type and those of a WebSocket do, of the answer's Content-Type, Retry-After and
+ * Warning. Belongs to the loop's thread.
  */
 #include "api/call.h"
 

@@ -1,11 +1,13 @@
 /*
- * Requests that go through the hub to a member: clusters/NAME/proxy/PATH with any verb, and the
- * log of a pod. The caller's rights were checked before, at the hub: for `clusters/proxy` with the
- * verb of the method (POST create, PUT update, ...), for `pods/log` with get. What answers sees
- * the hub's own credential.
+ * Requests that go through the hub to a member: clusters/NAME/proxy/PATH with any verb, the log of
+ * a pod, and connections to it (exec, attach, port-forward). The caller's rights were checked
+ * before, at the hub: for `clusters/proxy` with the verb of the method (POST create, PUT update,
+ * ...), for `pods/log` with get, for a WebSocket of any of them with create. What answers sees the
+ * hub's own credential.
  */
 #include "api/member_name.h"
 #include "api/passage.h"
+#include "api/route.h"
 #include "base/json.h"
 
 static void refuse(struct call *c, enum err_kind kind, const char *words)
@@ -51,7 +53,8 @@ static int find_pod(struct call *c, struct span *ret_member, struct span *ret_na
 	return 0;
 }
 
-static void to_log(struct call *c)
+/* A subresource of a pod, on the member that has it. */
+static void to_pod(struct call *c)
 {
 	struct buf path = BUF_INIT;
 	struct err e = ERR_INIT;
@@ -66,21 +69,33 @@ static void to_log(struct call *c)
 	request_encode_path(c->info.ns, &path);
 	buf_add_str(&path, "/pods/");
 	request_encode_path(name, &path);
-	buf_add_str(&path, "/log");
+	buf_add_char(&path, '/');
+	request_encode_path(c->info.subresource, &path);
 	passage_begin(c, member, &path);
+}
+
+static void to_connection(struct call *c)
+{
+	if (c->request->upgrade)
+		to_pod(c);
+	else
+		refuse(c, ERR_BAD_REQUEST,
+		       "Upgrade request required: exec, attach and portforward go over WebSockets "
+		       "(kubectl 1.31 or newer)");
 }
 
 void call_proxy(struct call *c)
 {
 	enum http_method m = c->request->method;
 	bool log = span_is(c->info.subresource, "log");
+	bool of_pod = !span_is(c->info.subresource, "proxy");
 
-	if (m == HTTP_HEAD || m == HTTP_OPTIONS || (log && m != HTTP_GET))
-		refuse(c, ERR_METHOD_NOT_ALLOWED,
-		       "the server does not allow this method on the requested resource");
-	else if (log && c->info.ns.len && c->info.name.len)
-		to_log(c);
-	else if (!log && c->kind->scope == KIND_CLUSTER && span_is(c->info.resource, "clusters"))
+	if (m == HTTP_HEAD || m == HTTP_OPTIONS || (log && m != HTTP_GET) ||
+	    (of_pod && m != HTTP_GET && m != HTTP_POST))
+		route_refuse_method(c);
+	else if (of_pod && c->info.ns.len && c->info.name.len && c->info.rest.len <= 1)
+		log ? to_pod(c) : to_connection(c);
+	else if (!of_pod && c->kind->scope == KIND_CLUSTER && span_is(c->info.resource, "clusters"))
 		to_cluster(c);
 	else
 		refuse(c, ERR_NOT_FOUND, "the server could not find the requested resource");

@@ -59,12 +59,15 @@ enum door { DOOR_OBJECT, DOOR_SCALE, DOOR_PROXY, DOOR_TOKEN, DOOR_NONE };
 
 static enum door door_of(const struct call *c)
 {
+	static const char *const through[] = {"log", "exec", "attach", "portforward"};
 	struct span sub = c->info.subresource;
 	if (!sub.len)
 		return DOOR_OBJECT;
-	if (span_is(sub, "proxy") || span_is(sub, "log"))
-		return find_subresource(c->kind, sub) || span_is(sub, "proxy") ? DOOR_PROXY
-									       : DOOR_NONE;
+	if (span_is(sub, "proxy"))
+		return DOOR_PROXY;
+	for (size_t i = 0; i < ARRAY_LEN(through); i++)
+		if (span_is(sub, through[i]))
+			return find_subresource(c->kind, sub) ? DOOR_PROXY : DOOR_NONE;
 	if (c->info.rest.len > 1)
 		return DOOR_NONE;
 	if (span_is(sub, "token") && span_is(c->info.resource, "serviceaccounts"))

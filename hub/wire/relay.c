@@ -11,7 +11,10 @@ struct relay {
 	pthread_mutex_t lock; /* over what follows: */
 	struct relay_answer answer;
 	struct buf bytes;
+	struct buf up; /* the asker's, of an upgraded connection */
+	size_t up_at;  /* of it: what was received */
 	bool woken, left, starved, told;
+	bool up_starved; /* the asker waits for room */
 };
 
 struct relay *relay_create(struct relay_question *take, relay_wake_fn wake, void *asker)
@@ -52,7 +55,12 @@ struct relay *relay_unref(struct relay *r)
 	if (r->question.body)
 		explicit_bzero(r->question.body, r->question.body_len);
 	free(r->question.body);
+	free(r->question.ws_key);
+	free(r->question.ws_version);
+	free(r->question.ws_protocols);
+	free((char *)(uintptr_t)r->answer.headers.ptr);
 	buf_done(&r->bytes);
+	buf_done(&r->up);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 	return NULL;
@@ -84,6 +92,35 @@ void relay_take(struct relay *r, struct buf *bytes, struct relay_answer *ret)
 		tell_answerer(r);
 	}
 	pthread_mutex_unlock(&r->lock);
+}
+
+/* Under the lock: bytes for the answerer, behind those that it has received in part. */
+static void put_up(struct relay *r, struct span bytes)
+{
+	if (r->up_at && r->up.len + bytes.len > 2 * RELAY_WINDOW) {
+		memmove(r->up.ptr, r->up.ptr + r->up_at, r->up.len - r->up_at);
+		r->up.len -= r->up_at;
+		r->up_at = 0;
+	}
+	buf_add_span(&r->up, bytes);
+}
+
+bool relay_send(struct relay *r, struct span bytes)
+{
+	bool taken = true;
+
+	pthread_mutex_lock(&r->lock);
+	if (!r->answer.ended && r->attend) {
+		size_t waits = r->up.len - r->up_at;
+		taken = waits == 0 || waits + bytes.len <= RELAY_WINDOW;
+		if (taken) {
+			put_up(r, bytes);
+			tell_answerer(r);
+		}
+		r->up_starved = !taken;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return taken;
 }
 
 void relay_leave(struct relay *r)
@@ -137,9 +174,11 @@ static void wake_asker(struct relay *r)
 	r->wake(r->asker);
 }
 
-void relay_head(struct relay *r, int http_code, const char *content_type)
+void relay_head(struct relay *r, int http_code, const char *content_type, struct span headers)
 {
 	pthread_mutex_lock(&r->lock);
+	if (headers.len && headers.len <= RELAY_MAX_HEADERS && !r->answer.headers.ptr)
+		r->answer.headers = span_make(xstrndup(headers.ptr, headers.len), headers.len);
 	r->answer.http_code = http_code;
 	snprintf(r->answer.content_type, sizeof(r->answer.content_type), "%s",
 		 content_type ? content_type : "");
@@ -162,6 +201,27 @@ bool relay_push(struct relay *r, struct span bytes)
 	}
 	pthread_mutex_unlock(&r->lock);
 	return taken;
+}
+
+size_t relay_receive(struct relay *r, char *into, size_t room)
+{
+	pthread_mutex_lock(&r->lock);
+	size_t n = r->left ? 0 : r->up.len - r->up_at;
+	if (n > room)
+		n = room;
+	memcpy(into, r->up.ptr ? r->up.ptr + r->up_at : "", n);
+	r->up_at += n;
+	if (r->up_at == r->up.len) {
+		buf_clear(&r->up);
+		r->up_at = 0;
+	}
+	/* Half a window at a time, so that the two do not wake each other for every record. */
+	if (r->up_starved && r->up.len - r->up_at <= RELAY_WINDOW / 2) {
+		r->up_starved = false;
+		wake_asker(r);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return n;
 }
 
 void relay_end(struct relay *r, const struct err *err)

@@ -3,6 +3,8 @@
 #include "member-sync/sim/cluster_logs.h"
 #include "member-sync/sim/cluster_priv.h"
 #include "member-sync/sim/cluster_provisioning.h"
+#include "member-sync/sim/cluster_streams.h"
+#include "member-sync/sim/kubelet_request.h"
 #include "member-sync/sim/pod_class.h"
 #include <errno.h>
 #include <sys/stat.h>
@@ -211,6 +213,17 @@ static void find_kinds(struct cluster *c)
 	c->provisioning_kind = kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST);
 }
 
+/* On any thread. */
+static int ask_kubelets(void *arg, struct relay *r, struct err *reterr)
+{
+	struct cluster *c = arg;
+	struct kubelet_request at;
+	(void)kubelet_request_parse(relay_question(r)->path, &at);
+	if (span_is(at.subresource, "log"))
+		return cluster_logs_proxy(c->logs, r, reterr);
+	return cluster_streams_proxy(c->streams, r, reterr);
+}
+
 static int open_all(struct cluster *c, struct err *reterr)
 {
 	int rc = open_store(c, reterr);
@@ -226,13 +239,14 @@ static int open_all(struct cluster *c, struct err *reterr)
 	if (rc)
 		return rc;
 	c->logs = cluster_logs_create(c);
+	c->streams = cluster_streams_create(c);
 	c->inbox = inbox_create(&(struct inbox_options){.kinds = c->kinds,
 							.source = registry_kind_source(c->reg),
 							.truth = c->store,
 							.version = c->options.version,
 							.runs_pods = true,
-							.proxy = cluster_logs_proxy,
-							.proxy_arg = c->logs,
+							.proxy = ask_kubelets,
+							.proxy_arg = c,
 							.wakeup = c->options.wakeup});
 	return 0;
 }
@@ -263,6 +277,7 @@ struct cluster *cluster_close(struct cluster *c)
 		return NULL;
 	inbox_destroy(c->inbox);
 	cluster_logs_destroy(c->logs);
+	cluster_streams_destroy(c->streams);
 	if (c->scheduler)
 		drop_caches(c);
 	vec_done(&c->timers);
@@ -370,6 +385,7 @@ int cluster_step(struct cluster *c, usec now, usec *ret_due, struct err *reterr)
 	c->stats.steps++;
 	inbox_drain(c->inbox, c->batch);
 	usec logs_due = cluster_logs_step(c->logs);
+	usec streams_due = cluster_streams_step(c->streams);
 	bool all = run_timers(c);
 	all = cluster_kubelet_schedule(c) && all;
 	all = cluster_jobs_sync(c) && all;
@@ -393,6 +409,8 @@ int cluster_step(struct cluster *c, usec now, usec *ret_due, struct err *reterr)
 		due = logs_due;
 	if (cluster_provisioning_due(c->provisioning) < due)
 		due = cluster_provisioning_due(c->provisioning);
+	if (streams_due < due)
+		due = streams_due;
 	*ret_due = busy ? 0 : due;
 	return 0;
 }

@@ -1,8 +1,7 @@
 #include "member-sync/sim/cluster_logs.h"
 #include "kube/status.h"
 #include "member-sync/sim/cluster_priv.h"
-#include "member-sync/sim/pod_class.h"
-#include "member-sync/sim/pod_codec.h"
+#include "member-sync/sim/kubelet_request.h"
 #include "member-sync/sim/pod_log.h"
 #include "registry/wakeup.h"
 #include <pthread.h>
@@ -53,9 +52,8 @@ static void on_attend(void *answerer, struct relay *r)
 	post(l, &l->attended, r);
 }
 
-int cluster_logs_proxy(void *arg, struct relay *r, struct err *reterr)
+int cluster_logs_proxy(struct cluster_logs *l, struct relay *r, struct err *reterr)
 {
-	struct cluster_logs *l = arg;
 	(void)reterr;
 	relay_accept(r, on_attend, l);
 	post(l, &l->asked, r);
@@ -63,38 +61,6 @@ int cluster_logs_proxy(void *arg, struct relay *r, struct err *reterr)
 }
 
 /* ---- runs ---- */
-
-/* The record of a pod; of one that is over, and forgotten, a record in `spare` for as long as the
- * step takes. NULL: there is none, or another one (uid, unless that is NULL). */
-static struct sim_pod *pod_get(struct cluster *c, struct span ns, struct span name,
-			       const uint8_t *uid, struct sim_pod *spare)
-{
-	struct store_object o;
-
-	if (ns.len > STORE_MAX_NAMESPACE || name.len > STORE_MAX_NAME ||
-	    registry_get(c->batch, c->pod_kind, ns, name, &o) ||
-	    (uid && memcmp(uid, o.uid, STORE_UID_LEN) != 0))
-		return NULL;
-	struct sim_pod *p = map_get(&c->pods, span_make((const char *)o.uid, STORE_UID_LEN));
-	if (p)
-		return p;
-	*spare = (struct sim_pod){0};
-	if (pod_class_get(c, &o, &spare->class, NULL))
-		return NULL;
-	spare->ns = arena_span(&spare->mem, ns);
-	spare->name = arena_span(&spare->mem, name);
-	memcpy(spare->uid, o.uid, STORE_UID_LEN);
-	pod_codec_read(spare, &o);
-	return spare;
-}
-
-static void pod_put(struct cluster *c, struct sim_pod *p, struct sim_pod *spare)
-{
-	if (p != spare)
-		return;
-	pod_class_release(c, spare->class);
-	arena_done(&spare->mem);
-}
 
 static struct pod_log_run run_of(const struct cluster *c, const struct sim_pod *p, size_t container,
 				 bool previous)
@@ -139,41 +105,6 @@ static void reader_end(struct cluster_logs *l, struct log_reader *r)
 	free(r);
 }
 
-static void refuse(struct cluster_logs *l, struct relay *r, const struct err *e, const char *name)
-{
-	struct status_subject subject = {.kind = l->c->pod_kind, .name = name};
-	auto_buf body = BUF_INIT;
-
-	status_failure(e, &subject, &body);
-	relay_head(r, err_http_code(e->kind), "application/json");
-	(void)relay_push(r, buf_span(&body));
-	relay_end(r, NULL);
-}
-
-static int choose_container(const struct sim_pod *p, const struct pod_log_options *o, size_t *ret,
-			    struct err *reterr)
-{
-	const struct sim_class *k = p->class;
-	auto_buf names = BUF_MAX(200);
-
-	*ret = 0;
-	if (!o->container[0] && k->n_containers == 1)
-		return 0;
-	for (size_t i = 0; i < k->n_containers; i++) {
-		if (o->container[0] && !strcmp(k->containers[i].name, o->container)) {
-			*ret = i;
-			return 0;
-		}
-		buf_addf(&names, "%s%s", i ? " " : "", k->containers[i].name);
-	}
-	if (o->container[0])
-		return err_set(reterr, ERR_BAD_REQUEST, "container %s is not valid for pod %.*s",
-			       o->container, SPAN_ARGS(p->name));
-	return err_set(reterr, ERR_BAD_REQUEST,
-		       "a container name must be specified for pod %.*s, choose one of: [%.*s]",
-		       SPAN_ARGS(p->name), SPAN_ARGS(buf_span(&names)));
-}
-
 static int check_run(const struct sim_pod *p, const char *container, bool previous,
 		     struct err *reterr)
 {
@@ -187,21 +118,6 @@ static int check_run(const struct sim_pod *p, const char *container, bool previo
 			       "ContainerCreating",
 			       container, SPAN_ARGS(p->name));
 	return 0;
-}
-
-/* "/api/v1/namespaces/NS/pods/NAME/log?QUERY": what the front makes. */
-static bool split_path(const char *path, struct span *ns, struct span *name, struct span *query)
-{
-	struct span rest = span_of(path), at;
-
-	*query = rest;
-	at = span_split(query, '?');
-	for (int i = 0; i < 4; i++) /* "", api, v1, namespaces */
-		(void)span_split(&at, '/');
-	*ns = span_split(&at, '/');
-	struct span pods = span_split(&at, '/');
-	*name = span_split(&at, '/');
-	return span_is(pods, "pods") && span_is(at, "log") && ns->len && name->len;
 }
 
 static void start_reader(struct cluster_logs *l, struct log_reader *r, const struct sim_pod *p,
@@ -223,36 +139,36 @@ static void start_reader(struct cluster_logs *l, struct log_reader *r, const str
 		r->next->prev = r;
 	l->readers = r;
 	l->n_readers++;
-	relay_head(take, 200, "text/plain");
+	relay_head(take, 200, "text/plain", SPAN_NONE);
 }
 
 static void open_reader(struct cluster_logs *l, struct relay *take)
 {
 	struct log_reader *r = xcalloc(1, sizeof(*r));
-	struct span ns = SPAN_NONE, name = SPAN_NONE, query = SPAN_NONE;
+	struct kubelet_request at;
 	struct err e = ERR_INIT;
 	struct sim_pod *p = NULL, spare;
 	char text[STORE_MAX_NAME + 1];
 
-	if (split_path(relay_question(take)->path, &ns, &name, &query))
-		p = pod_get(l->c, ns, name, NULL, &spare);
-	snprintf(text, sizeof(text), "%.*s", SPAN_ARGS(name));
+	if (kubelet_request_parse(relay_question(take)->path, &at))
+		p = kubelet_pod_get(l->c, at.ns, at.name, NULL, &spare);
+	snprintf(text, sizeof(text), "%.*s", SPAN_ARGS(at.name));
 	if (!p)
 		(void)status_set_not_found(&e, l->c->pod_kind, text);
 	else if (l->n_readers >= MAX_READERS)
 		(void)err_set(&e, ERR_TOO_MANY, "%d logs are being read already", MAX_READERS);
-	else if (pod_log_parse(query, &r->options, &e) == 0 &&
-		 choose_container(p, &r->options, &r->container, &e) == 0)
+	else if (pod_log_parse(at.query, &r->options, &e) == 0 &&
+		 kubelet_choose_container(p, r->options.container, &r->container, &e) == 0)
 		(void)check_run(p, p->class->containers[r->container].name, r->options.previous,
 				&e);
 	if (e.kind) {
 		free(r);
-		refuse(l, take, &e, text);
+		kubelet_refuse(l->c, take, &e, text);
 	} else {
 		start_reader(l, r, p, take);
 	}
 	if (p)
-		pod_put(l->c, p, &spare);
+		kubelet_pod_put(l->c, p, &spare);
 }
 
 /* The next lines as one push; false when the asker must take some first. */
@@ -302,7 +218,7 @@ static usec serve_run(struct cluster_logs *l, struct log_reader *r, const struct
 static usec serve(struct cluster_logs *l, struct log_reader *r)
 {
 	struct sim_pod spare;
-	struct sim_pod *p = pod_get(l->c, span_of(r->ns), span_of(r->name), r->uid, &spare);
+	struct sim_pod *p = kubelet_pod_get(l->c, span_of(r->ns), span_of(r->name), r->uid, &spare);
 	usec due = INT64_MAX;
 
 	if (p && (r->options.previous || p->restarts == r->restarts))
@@ -310,7 +226,7 @@ static usec serve(struct cluster_logs *l, struct log_reader *r)
 	else
 		reader_end(l, r);
 	if (p)
-		pod_put(l->c, p, &spare);
+		kubelet_pod_put(l->c, p, &spare);
 	return due;
 }
 

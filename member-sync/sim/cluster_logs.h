@@ -19,8 +19,8 @@ struct cluster_logs *cluster_logs_create(struct cluster *c);
 /* Ends what is open. NULL is fine; returns NULL. */
 struct cluster_logs *cluster_logs_destroy(struct cluster_logs *l);
 
-/* backend_ops.proxy of a cluster (arg: its cluster_logs); any thread. */
-int cluster_logs_proxy(void *arg, struct relay *r, struct err *reterr);
+/* As backend_ops.proxy, for paths that end in /log; any thread. */
+int cluster_logs_proxy(struct cluster_logs *l, struct relay *r, struct err *reterr);
 
 /* Core thread, in a step, with its batch. When the next step is due for the logs' sake; INT64_MAX
  * never, 0 at once. */

@@ -125,6 +125,7 @@ struct cluster {
 	struct inbox *inbox;
 	struct cluster_logs *logs;
 	struct provisioning *provisioning;
+	struct cluster_streams *streams;
 	struct runs *runs;
 	struct scheduler *scheduler;
 	struct map pods, jobs, classes;	     /* by uid; classes by spec text */

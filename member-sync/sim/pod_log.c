@@ -1,35 +1,9 @@
 #include "member-sync/sim/pod_log.h"
 
 #include "base/num.h"
+#include "member-sync/sim/query_text.h"
 
 /* ---- options ---- */
-
-static int hex(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
-static void decode(struct span text, struct buf *out)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		bool escaped = text.ptr[i] == '%' && i + 2 < text.len &&
-			       hex(text.ptr[i + 1]) >= 0 && hex(text.ptr[i + 2]) >= 0;
-		if (escaped) {
-			buf_add_char(out, (char)(hex(text.ptr[i + 1]) * 16 + hex(text.ptr[i + 2])));
-			i += 2;
-		} else {
-			buf_add_char(out, text.ptr[i]);
-		}
-	}
-}
-
-static bool read_bool(struct span value)
-{
-	return value.len && !span_is(value, "0") && !span_is(value, "false");
-}
 
 static int read_number(const char *name, struct span value, int64_t least, int64_t *ret,
 		       struct err *reterr)
@@ -49,11 +23,11 @@ static int read_option(struct span name, struct span value, struct pod_log_optio
 		       struct err *reterr)
 {
 	if (span_is(name, "follow"))
-		o->follow = read_bool(value);
+		o->follow = query_text_bool(value);
 	else if (span_is(name, "previous"))
-		o->previous = read_bool(value);
+		o->previous = query_text_bool(value);
 	else if (span_is(name, "timestamps"))
-		o->timestamps = read_bool(value);
+		o->timestamps = query_text_bool(value);
 	else if (span_is(name, "container"))
 		snprintf(o->container, sizeof(o->container), "%.*s", SPAN_ARGS(value));
 	else if (span_is(name, "tailLines"))
@@ -76,10 +50,8 @@ int pod_log_parse(struct span query, struct pod_log_options *ret, struct err *re
 
 	*ret = (struct pod_log_options){.tail = -1};
 	while (query.len && r == 0) {
-		struct span value = span_split(&query, '&');
-		struct span name = span_split(&value, '=');
 		auto_buf text = BUF_MAX(256);
-		decode(value, &text);
+		struct span name = query_text_next(&query, &text);
 		r = read_option(name, buf_span(&text), ret, reterr);
 	}
 	if (r == 0 && ret->since_seconds && ret->since_time)

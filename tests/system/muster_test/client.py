@@ -80,7 +80,7 @@ class Kubeconfig:
             text = f.read()
 
         def field(name):
-            found = re.search(rf"^\s*-?\s*{name}:\s*\"?([^\s\"]+)", text, re.M)
+            found = re.search(rf"^\s*-?\s*\"?{name}\"?:\s*\"?([^\s\",]+)", text, re.M)
             return found.group(1) if found else None
         self.server = field("server")
         self.ca = field("certificate-authority-data")

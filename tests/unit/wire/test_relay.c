@@ -61,7 +61,7 @@ static void the_asker_is_woken_once_until_it_takes(void **state)
 
 	(void)state;
 	begin(&e);
-	relay_head(e.relay, 200, "text/plain");
+	relay_head(e.relay, 200, "text/plain", SPAN_NONE);
 	assert_true(relay_push(e.relay, SPAN("ab")));
 	assert_true(relay_push(e.relay, SPAN("cd")));
 	assert_int_equal(e.woken, 1);
@@ -130,7 +130,7 @@ static void an_asker_that_leaves_is_told_once_and_never_woken(void **state)
 	relay_leave(e.relay);
 	assert_int_equal(e.attended, 1);
 	assert_false(relay_attended(e.relay));
-	relay_head(e.relay, 200, NULL);
+	relay_head(e.relay, 200, NULL, SPAN_NONE);
 	assert_true(relay_push(e.relay, SPAN("nobody reads this")));
 	relay_end(e.relay, NULL);
 	assert_int_equal(e.woken, 0);
@@ -156,6 +156,94 @@ static void an_answer_that_ended_tells_nobody_of_the_leaving(void **state)
 	buf_done(&bytes);
 }
 
+static void headers_of_an_answer_are_told_with_its_head(void **state)
+{
+	struct ends e;
+	struct relay_answer a;
+	struct buf bytes = BUF_INIT;
+	char longer[RELAY_MAX_HEADERS + 1];
+
+	(void)state;
+	begin(&e);
+	relay_head(e.relay, 429, NULL, SPAN("Retry-After: 7\r\n"));
+	relay_take(e.relay, &bytes, &a);
+	assert_true(span_is(a.headers, "Retry-After: 7\r\n"));
+	relay_end(e.relay, NULL);
+	relay_leave(e.relay);
+	begin(&e);
+	memset(longer, 'x', sizeof(longer));
+	relay_head(e.relay, 200, NULL, span_make(longer, sizeof(longer)));
+	relay_take(e.relay, &bytes, &a);
+	assert_int_equal(a.headers.len, 0);
+	relay_end(e.relay, NULL);
+	relay_leave(e.relay);
+	buf_done(&bytes);
+}
+
+/* A relay that is a connection. */
+static void connect_both(struct ends *e)
+{
+	struct relay_answer a;
+	struct buf bytes = BUF_INIT;
+
+	begin(e);
+	relay_head(e->relay, 101, NULL, SPAN("Upgrade: websocket\r\n"));
+	relay_take(e->relay, &bytes, &a);
+	assert_int_equal(a.http_code, 101);
+	buf_done(&bytes);
+	e->woken = 0;
+}
+
+static void bytes_of_the_asker_come_in_order_and_in_parts(void **state)
+{
+	struct ends e;
+	char got[8];
+
+	(void)state;
+	connect_both(&e);
+	assert_int_equal(relay_receive(e.relay, got, sizeof(got)), 0);
+	assert_true(relay_send(e.relay, SPAN("abc")));
+	assert_true(relay_send(e.relay, SPAN("defg")));
+	assert_int_equal(e.attended, 1);
+	assert_true(relay_attended(e.relay));
+	assert_int_equal(relay_receive(e.relay, got, 5), 5);
+	assert_memory_equal(got, "abcde", 5);
+	assert_true(relay_send(e.relay, SPAN("h")));
+	assert_int_equal(e.attended, 2);
+	assert_int_equal(relay_receive(e.relay, got, sizeof(got)), 3);
+	assert_memory_equal(got, "fgh", 3);
+	relay_end(e.relay, NULL);
+	assert_true(relay_send(e.relay, SPAN("nobody reads this")));
+	relay_leave(e.relay);
+}
+
+static void an_asker_hears_of_room_at_half_a_window(void **state)
+{
+	static char piece[RELAY_WINDOW], got[RELAY_WINDOW];
+	struct ends e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(piece); i++)
+		piece[i] = (char)(i * 7 >> 3);
+	connect_both(&e);
+	assert_true(relay_send(e.relay, span_make(piece, sizeof(piece))));
+	assert_false(relay_send(e.relay, SPAN("x")));
+	assert_int_equal(relay_receive(e.relay, got, RELAY_WINDOW / 2 - 1), RELAY_WINDOW / 2 - 1);
+	assert_int_equal(e.woken, 0);
+	assert_false(relay_send(e.relay, span_make(piece, RELAY_WINDOW / 2)));
+	assert_int_equal(relay_receive(e.relay, got + RELAY_WINDOW / 2 - 1, 1), 1);
+	assert_int_equal(e.woken, 1);
+	for (int round = 0; round < 10; round++) { /* never more than two windows are kept */
+		assert_true(relay_send(e.relay, span_make(piece, RELAY_WINDOW / 2)));
+		assert_int_equal(relay_receive(e.relay, got, RELAY_WINDOW / 2), RELAY_WINDOW / 2);
+		assert_memory_equal(got, round ? piece : piece + RELAY_WINDOW / 2,
+				    RELAY_WINDOW / 2);
+	}
+	relay_leave(e.relay);
+	assert_int_equal(relay_receive(e.relay, got, sizeof(got)), 0);
+	relay_end(e.relay, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +253,9 @@ int main(void)
 	    cmocka_unit_test(a_long_piece_is_taken_when_nothing_waits),
 	    cmocka_unit_test(an_asker_that_leaves_is_told_once_and_never_woken),
 	    cmocka_unit_test(an_answer_that_ended_tells_nobody_of_the_leaving),
+	    cmocka_unit_test(headers_of_an_answer_are_told_with_its_head),
+	    cmocka_unit_test(bytes_of_the_asker_come_in_order_and_in_parts),
+	    cmocka_unit_test(an_asker_hears_of_room_at_half_a_window),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
