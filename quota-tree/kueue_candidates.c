@@ -18,6 +18,7 @@ void kueue_search_free(struct kueue_search *s)
 	vec_done(&s->sorted);
 	vec_done(&s->heap);
 	vec_done(&s->retries);
+	vec_done(&s->entries);
 	vec_done(&s->all);
 	kueue_victims_done(&s->victims);
 	free(s);

@@ -35,6 +35,14 @@ struct kueue_retry {
 	uint32_t next;
 };
 
+/* What a node is to fair sharing's descent; by kueue_node.index where kueue_node.mark is the run's.
+ * Nodes that have no candidates below them have no entry: nothing would ever be chosen there. */
+struct kueue_fair_entry {
+	uint32_t line; /* of a queue; KUEUE_NONE: a cohort */
+	bool pruned;
+	bool on_path; /* from the root to the preemptor's queue */
+};
+
 struct kueue_search {
 	struct kueue_forest *f;
 	const struct kueue_workload *w; /* the preemptor */
@@ -49,6 +57,7 @@ struct kueue_search {
 	struct VEC(struct kueue_workload *) sorted;
 	struct VEC(uint32_t) heap; /* lines of the list at hand, by their heads */
 	struct VEC(struct kueue_retry) retries;
+	struct VEC(struct kueue_fair_entry) entries;
 	struct VEC(struct kueue_use) all; /* scratch for needed */
 	struct kueue_victims victims;	  /* of the oracle */
 	enum kueue_list list;

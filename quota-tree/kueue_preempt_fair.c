@@ -8,23 +8,14 @@
  */
 #include "quota-tree/kueue_candidates.h"
 
-/* What a cohort or a queue is in this run; by kueue_node.index where kueue_node.mark is the run's.
- * Nodes that have no candidates below them have no entry: nothing would ever be chosen there. */
-struct fair_entry {
-	uint32_t line; /* of a queue; KUEUE_NONE: a cohort */
-	bool pruned;
-	bool on_path; /* from the root to the preemptor's queue */
-};
-
 struct fair_run {
 	struct kueue_search *s;
-	struct VEC(struct fair_entry) entries;
 	bool again; /* the second run: candidates that the first rejected */
 };
 
-static struct fair_entry *entry_of(struct fair_run *r, const struct kueue_node *n)
+static struct kueue_fair_entry *entry_of(struct fair_run *r, const struct kueue_node *n)
 {
-	return n->mark == r->s->id ? &r->entries.items[n->index] : NULL;
+	return n->mark == r->s->id ? &r->s->entries.items[n->index] : NULL;
 }
 
 /* Entries for a node and all above it. */
@@ -32,8 +23,8 @@ static void enter(struct fair_run *r, struct kueue_node *n, uint32_t line)
 {
 	for (; n && n->mark != r->s->id; n = kueue_node_parent(r->s->f, n)) {
 		n->mark = r->s->id;
-		n->index = (uint32_t)r->entries.len;
-		vec_push(&r->entries, (struct fair_entry){.line = line});
+		n->index = (uint32_t)r->s->entries.len;
+		vec_push(&r->s->entries, (struct kueue_fair_entry){.line = line});
 		line = KUEUE_NONE;
 	}
 }
@@ -63,7 +54,7 @@ static void begin(struct fair_run *r, bool again)
 
 	s->id = ++s->f->marks;
 	r->again = again;
-	vec_clear(&r->entries);
+	vec_clear(&s->entries);
 	for (uint32_t i = 0; i < s->lines.len; i++)
 		if (head_of(r, &s->lines.items[i]))
 			enter(r, s->lines.items[i].queue, i);
@@ -93,7 +84,7 @@ struct pick {
 
 static void consider_queue(struct fair_run *r, struct kueue_node *n, struct pick *best)
 {
-	struct fair_entry *e = entry_of(r, n);
+	struct kueue_fair_entry *e = entry_of(r, n);
 	struct kueue_line *line = &r->s->lines.items[e->line];
 	struct kueue_share share = kueue_forest_share(r->s->f, n->number);
 	int c = kueue_share_cmp(share, best->share);
@@ -109,7 +100,7 @@ static void consider_queue(struct fair_run *r, struct kueue_node *n, struct pick
 
 static void consider_cohort(struct fair_run *r, struct kueue_node *n, struct pick *best)
 {
-	struct fair_entry *e = entry_of(r, n);
+	struct kueue_fair_entry *e = entry_of(r, n);
 	struct kueue_share share = kueue_forest_share(r->s->f, n->number);
 
 	if (!(share.ratio > 0) && !e->on_path)
@@ -125,7 +116,7 @@ static struct kueue_line *next_below(struct fair_run *r, struct kueue_node *coho
 
 	vec_foreach (&cohort->children, it) {
 		struct kueue_node *n = kueue_node(r->s->f, *it);
-		const struct fair_entry *e = entry_of(r, n);
+		const struct kueue_fair_entry *e = entry_of(r, n);
 
 		if (!e || e->pruned)
 			continue;
@@ -328,6 +319,5 @@ bool kueue_fair_choose(struct kueue_search *s, struct kueue_victims *v)
 	kueue_forest_charge(s->f, s->queue->number, s->uses, s->n_uses);
 	fits = run_first(&r, v, strategies[0]) || (n > 1 && run_second(&r, v));
 	kueue_forest_release(s->f, s->queue->number, s->uses, s->n_uses);
-	vec_done(&r.entries);
 	return fits;
 }
