@@ -333,6 +333,8 @@ int client_stream(struct client *c, const char *path, bool (*line)(void *arg, st
 	CURLcode r = curl_easy_perform(c->curl);
 	curl_slist_free_all(headers);
 	curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &code);
+	if (r == CURLE_OK && code < 400 && s.rest.len && !s.stopped)
+		s.stopped = !line(arg, buf_span(&s.rest));
 	buf_done(&s.rest);
 	if (s.stopped)
 		return 0;

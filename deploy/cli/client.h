@@ -37,7 +37,8 @@ static inline int client_get(struct client *c, const char *path, struct cJSON **
 	return client_call(c, "GET", path, NULL, NULL, ret, reterr);
 }
 
-/* GET of a stream; each line goes to line(), which returns false to stop. About once a second,
+/* GET of a stream; each line, also a last one without its end, goes to line(), which returns
+ * false to stop. About once a second,
  * also when nothing comes, it is called with an absent line. 0 at the end of the stream or a
  * stop. */
 int client_stream(struct client *c, const char *path, bool (*line)(void *arg, struct span line),

@@ -1,5 +1,6 @@
 #include "command.h"
 #include "live.h"
+#include "sheet.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -114,6 +115,47 @@ void command_print_tree(const struct cJSON *tree, enum output output)
 	}
 	command_write(&out);
 	buf_done(&out);
+}
+
+/* ---- values ---- */
+
+struct sheet *command_sheet(const struct command_line *line, const char *const *heads, size_t n)
+{
+	struct sheet *s = sheet_create(heads, n);
+
+	sheet_colour(s, line->colour);
+	return s;
+}
+
+const char *command_age(const char *created, char out[CLOCK_TEXT_MAX])
+{
+	usec t;
+
+	if (!created || clock_parse(span_of(created), &t) < 0)
+		return "";
+	return clock_human(clock_now() - t, out);
+}
+
+int64_t command_number(const struct cJSON *o, const char *key)
+{
+	int64_t v = 0;
+	(void)json_int64(o, key, &v);
+	return v;
+}
+
+/* With -o json or yaml the answer as it is; true when that was asked for. */
+bool command_printed_raw(const struct command_line *line, const struct cJSON *tree, struct buf *out)
+{
+	if (line->output == OUTPUT_JSON) {
+		json_print_pretty(tree, out);
+		buf_add_char(out, '\n');
+		return true;
+	}
+	if (line->output == OUTPUT_YAML) {
+		command_print_tree(tree, OUTPUT_YAML);
+		return true;
+	}
+	return false;
 }
 
 /* ---- views ---- */

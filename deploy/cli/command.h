@@ -4,6 +4,7 @@
  * What the verbs of `muster` share: parsed options, exit codes (reference ux, section 1), output.
  * Data goes to standard output, narration to standard error.
  */
+#include "base/clock.h"
 #include "client.h"
 
 enum exit_code {
@@ -30,6 +31,11 @@ struct command_line {
 	enum output output;
 	const char *member;	       /* -m */
 	const char *member_kubeconfig; /* join --kubeconfig */
+	bool colour;	      /* of tables: --color, NO_COLOR, and whether it is a terminal */
+	bool follow, all;     /* logs */
+	const char *replica;  /* logs, such as worker-0 */
+	const char *wait_for; /* wait */
+	int64_t timeout;      /* wait, seconds; 0: none */
 	struct client_options client;
 };
 
@@ -39,8 +45,23 @@ struct verb {
 };
 
 extern const struct verb verb_clusters, verb_jobs, verb_why, verb_queue, verb_quota, verb_join,
-    verb_unjoin, verb_top;
+    verb_unjoin, verb_top, verb_wait, verb_pods, verb_logs, verb_completion;
+/* All of them, in the order of the help; ended by NULL. */
+extern const struct verb *const command_verbs[];
 int amc_run(const struct command_line *line); /* kubectl amc get ... */
+
+/* Where the hub answers questions. */
+#define COMMAND_QUERY_PATH "/apis/muster.dev/v1alpha1"
+
+struct sheet;
+/* A sheet as the options ask for it. */
+struct sheet *command_sheet(const struct command_line *line, const char *const *heads, size_t n);
+/* Time since `created`, into out; "" when it is no time. */
+const char *command_age(const char *created, char out[CLOCK_TEXT_MAX]);
+int64_t command_number(const struct cJSON *o, const char *key); /* 0 when absent */
+/* With -o json or yaml the tree as it is; true when that was asked for. */
+bool command_printed_raw(const struct command_line *line, const struct cJSON *tree,
+			 struct buf *out);
 
 /* Prints "error: ..." and gives the exit code of the error's kind. */
 int command_fail(const struct err *err);

@@ -23,12 +23,18 @@ static struct winsize size_of_terminal(void)
 	return w;
 }
 
-/* What of the line fits into `columns`; a character of several bytes is one column. */
+/* What of the line fits into `columns`; a character of several bytes is one column, a colour none.
+ */
 static struct span cut(struct span line, size_t columns)
 {
 	size_t at = 0;
 
 	for (size_t n = 0; at < line.len; at++) {
+		if (line.ptr[at] == '\033') {
+			while (at < line.len && line.ptr[at] != 'm')
+				at++;
+			continue;
+		}
 		bool begins = ((unsigned char)line.ptr[at] & 0xc0) != 0x80;
 		if (begins && n++ == columns)
 			break;
@@ -60,7 +66,7 @@ void live_draw(struct live *l, struct span text)
 			buf_addf(&out, "... %zu more lines", all - shown);
 		else
 			buf_add_span(&out, cut(line, (size_t)w.ws_col - 1));
-		buf_add_str(&out, "\033[K\n");
+		buf_add_str(&out, "\033[0m\033[K\n");
 	}
 	buf_add_str(&out, "\033[J");
 	l->lines = shown;

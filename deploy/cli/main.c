@@ -3,7 +3,10 @@
  * `kubectl amc get KIND [NAME] [-M | -m CLUSTER]`.
  */
 #include "base/json.h"
+#include "base/num.h"
 #include "command.h"
+#include "completion.h"
+#include "live.h"
 
 #include <curl/curl.h>
 #include <getopt.h>
@@ -50,9 +53,10 @@ static int run_version(const struct command_line *line)
 static const struct verb verb_version = {"version", "[-o json|yaml]", "versions of client and hub",
 					 run_version};
 
-static const struct verb *const verbs[] = {
-    &verb_clusters, &verb_jobs, &verb_why,    &verb_queue,   &verb_quota,
-    &verb_top,	    &verb_join, &verb_unjoin, &verb_version,
+const struct verb *const command_verbs[] = {
+    &verb_clusters, &verb_jobs,	      &verb_why,     &verb_wait, &verb_pods,
+    &verb_logs,	    &verb_queue,      &verb_quota,   &verb_top,	 &verb_join,
+    &verb_unjoin,   &verb_completion, &verb_version, NULL,
 };
 
 static void help(FILE *to)
@@ -60,13 +64,15 @@ static void help(FILE *to)
 	fputs(
 	    "Muster: a fleet hub for batch and training jobs.\n\nusage: muster VERB [options]\n\n",
 	    to);
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		fprintf(to, "  %-9s %-28s %s\n", verbs[i]->name, verbs[i]->arguments,
-			verbs[i]->summary);
+	for (const struct verb *const *v = command_verbs; *v; v++)
+		fprintf(to, "  %-10s %-45s %s\n", (*v)->name, (*v)->arguments, (*v)->summary);
 	fputs("\noptions:\n"
 	      "  -n NAMESPACE  -A (all namespaces)  -o json|yaml|wide  -w (watch)  --no-headers\n"
+	      "  --color auto|always|never (auto: on a terminal, unless NO_COLOR is set)\n"
+	      "  --timeout SECONDS[s|m|h] (wait)\n"
 	      "  --kubeconfig FILE (join: the member's)  --hub-kubeconfig FILE  --context NAME\n"
-	      "exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 not allowed, 5 hub unreachable\n",
+	      "exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 not allowed, 5 hub unreachable,\n"
+	      "  6 timed out, 7 the job failed, 8 it can never be placed\n",
 	      to);
 }
 
@@ -90,7 +96,49 @@ static int parse_output(const char *text, enum output *ret)
 	return -1;
 }
 
-enum { OPT_NO_HEADERS = 256, OPT_HUB_KUBECONFIG, OPT_KUBECONFIG, OPT_CONTEXT };
+enum {
+	OPT_NO_HEADERS = 256,
+	OPT_HUB_KUBECONFIG,
+	OPT_KUBECONFIG,
+	OPT_CONTEXT,
+	OPT_COLOR,
+	OPT_FOR,
+	OPT_TIMEOUT,
+	OPT_REPLICA,
+	OPT_ALL,
+};
+
+/* As no-color.org and the terminal have it. */
+static bool default_colour(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return !(no && no[0]) && live_is_possible();
+}
+
+static int parse_colour(const char *text, struct command_line *line)
+{
+	if (strcmp(text, "auto") == 0)
+		line->colour = default_colour();
+	else if (strcmp(text, "always") == 0 || strcmp(text, "never") == 0)
+		line->colour = text[0] == 'a';
+	else
+		return fprintf(stderr, "error: --color takes auto, always or never\n"), -1;
+	return 0;
+}
+
+/* "90", "90s", "5m", "2h"; seconds. */
+static int parse_timeout(const char *text, int64_t *ret)
+{
+	size_t n = strlen(text);
+	char unit = n && strchr("smh", text[n - 1]) ? text[n - 1] : 's';
+	bool has_unit = n && strchr("smh", text[n - 1]);
+
+	if (num_parse_i64(span_make(text, n - has_unit), 1, 1000000, ret) < 0)
+		return fprintf(stderr, "error: --timeout takes seconds, or 90s, 5m, 2h\n"), -1;
+	*ret *= unit == 'h' ? 3600 : unit == 'm' ? 60 : 1;
+	return 0;
+}
 
 static int parse_options(int argc, char **argv, struct command_line *line)
 {
@@ -103,12 +151,18 @@ static int parse_options(int argc, char **argv, struct command_line *line)
 	    {"kubeconfig", required_argument, NULL, OPT_KUBECONFIG},
 	    {"hub-kubeconfig", required_argument, NULL, OPT_HUB_KUBECONFIG},
 	    {"context", required_argument, NULL, OPT_CONTEXT},
+	    {"color", required_argument, NULL, OPT_COLOR},
+	    {"follow", no_argument, NULL, 'f'},
+	    {"replica", required_argument, NULL, OPT_REPLICA},
+	    {"all", no_argument, NULL, OPT_ALL},
+	    {"for", required_argument, NULL, OPT_FOR},
+	    {"timeout", required_argument, NULL, OPT_TIMEOUT},
 	    {"help", no_argument, NULL, 'h'},
 	    {0},
 	};
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "n:Ao:wMm:h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "n:Ao:wMm:fh", options, NULL)) != -1) {
 		switch (opt) {
 		case 'n':
 			line->ns = optarg;
@@ -141,6 +195,26 @@ static int parse_options(int argc, char **argv, struct command_line *line)
 		case OPT_CONTEXT:
 			line->client.context = optarg;
 			break;
+		case OPT_COLOR:
+			if (parse_colour(optarg, line) < 0)
+				return EXIT_USAGE;
+			break;
+		case 'f':
+			line->follow = true;
+			break;
+		case OPT_REPLICA:
+			line->replica = optarg;
+			break;
+		case OPT_ALL:
+			line->all = true;
+			break;
+		case OPT_FOR:
+			line->wait_for = optarg;
+			break;
+		case OPT_TIMEOUT:
+			if (parse_timeout(optarg, &line->timeout) < 0)
+				return EXIT_USAGE;
+			break;
 		case 'h':
 			help(stdout);
 			exit(EXIT_OK);
@@ -153,22 +227,35 @@ static int parse_options(int argc, char **argv, struct command_line *line)
 	return EXIT_OK;
 }
 
-static bool is_amc(const char *program)
+static bool is_called(const char *program, const char *name)
 {
 	const char *slash = strrchr(program, '/');
 
-	return strcmp(slash ? slash + 1 : program, "kubectl-amc") == 0;
+	return strcmp(slash ? slash + 1 : program, name) == 0;
+}
+
+/* What is being typed is no option of ours. */
+static int complete(int argc, char **argv, struct command_line *line)
+{
+	for (int i = 0; i < argc && line->n_args < COMMAND_MAX_ARGS; i++)
+		line->args[line->n_args++] = argv[i];
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	return completion_words(line);
 }
 
 int main(int argc, char **argv)
 {
-	struct command_line line = {0};
+	struct command_line line = {.colour = default_colour()};
 
+	if (argc > 1 && strcmp(argv[1], "__complete") == 0)
+		return complete(argc - 2, argv + 2, &line);
+	if (is_called(argv[0], "kubectl_complete-muster"))
+		return complete(argc - 1, argv + 1, &line);
 	int r = parse_options(argc, argv, &line);
 	if (r != EXIT_OK)
 		return r;
 	curl_global_init(CURL_GLOBAL_DEFAULT);
-	bool amc = is_amc(argv[0]);
+	bool amc = is_called(argv[0], "kubectl-amc");
 	if (!amc && line.n_args && strcmp(line.args[0], "amc") == 0) {
 		amc = true;
 		memmove(line.args, line.args + 1, --line.n_args * sizeof(line.args[0]));
@@ -181,9 +268,9 @@ int main(int argc, char **argv)
 	}
 	const char *name = line.args[0];
 	memmove(line.args, line.args + 1, --line.n_args * sizeof(line.args[0]));
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		if (strcmp(verbs[i]->name, name) == 0)
-			return verbs[i]->run(&line);
+	for (const struct verb *const *v = command_verbs; *v; v++)
+		if (strcmp((*v)->name, name) == 0)
+			return (*v)->run(&line);
 	fprintf(stderr, "error: unknown verb \"%s\"; see muster --help\n", name);
 	return EXIT_USAGE;
 }

@@ -3,42 +3,23 @@
  */
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/num.h"
 #include "command.h"
+#include "listing.h"
 #include "sheet.h"
 
 #include <inttypes.h>
 
-#define QUERY "/apis/muster.dev/v1alpha1"
+#define QUERY COMMAND_QUERY_PATH
 
-static const char *age_of(const char *created, char out[CLOCK_TEXT_MAX])
+/* With -o json or yaml a List of them; true when that was asked for. */
+static bool printed_list(const struct command_line *line, const char *kind,
+			 const struct cJSON *items, struct buf *out)
 {
-	usec t;
-
-	if (!created || clock_parse(span_of(created), &t) < 0)
-		return "";
-	return clock_human(clock_now() - t, out);
-}
-
-static int64_t number(const struct cJSON *o, const char *key)
-{
-	int64_t v = 0;
-	(void)json_int64(o, key, &v);
-	return v;
-}
-
-/* With -o json or yaml the answer as it is; true when that was asked for. */
-static bool printed_raw(const struct command_line *line, const struct cJSON *tree, struct buf *out)
-{
-	if (line->output == OUTPUT_JSON) {
-		json_print_pretty(tree, out);
-		buf_add_char(out, '\n');
-		return true;
-	}
-	if (line->output == OUTPUT_YAML) {
-		command_print_tree(tree, OUTPUT_YAML);
-		return true;
-	}
-	return false;
+	if (line->output != OUTPUT_JSON && line->output != OUTPUT_YAML)
+		return false;
+	auto_json *list = listing_make(kind, items);
+	return command_printed_raw(line, list, out);
 }
 
 /* "8/16" of a resource, free of all. */
@@ -76,19 +57,19 @@ static int render_clusters(const struct command_line *line, struct client *c, st
 	auto_json *tree = NULL;
 
 	int r = client_get(c, QUERY "/clusters", &tree, reterr);
-	if (r < 0 || printed_raw(line, tree, out))
+	if (r < 0 || printed_list(line, "ClusterSummary", json_get(tree, "items"), out))
 		return r;
-	struct sheet *s = sheet_create(heads, ARRAY_LEN(heads));
+	struct sheet *s = command_sheet(line, heads, ARRAY_LEN(heads));
 	json_foreach (json_get(tree, "items"), m) {
 		const struct cJSON *resources = json_get(m, "resources");
 		bool ready = json_bool(m, "ready", false);
 		sheet_cell(s, json_str(m, "name"));
-		sheet_cell(s,
-			   ready ? (json_bool(m, "synced", false) ? "True" : "Syncing") : "False");
+		sheet_state(s,
+			    ready ? (json_bool(m, "synced", false) ? "True" : "Syncing") : "False");
 		sheet_cell(s, json_str(m, "version"));
-		sheet_cellf(s, "%" PRId64 "/%" PRId64, number(m, "nodesUsable"),
-			    number(m, "nodes"));
-		sheet_cellf(s, "%" PRId64, number(m, "jobs"));
+		sheet_cellf(s, "%" PRId64 "/%" PRId64, command_number(m, "nodesUsable"),
+			    command_number(m, "nodes"));
+		sheet_cellf(s, "%" PRId64, command_number(m, "jobs"));
 		cell_resource(s, resources, "cpu");
 		cell_resource(s, resources, "memory");
 		cell_devices(s, resources);
@@ -102,29 +83,53 @@ static int render_clusters(const struct command_line *line, struct client *c, st
 	return 0;
 }
 
-static const char *const job_heads[] = {"NAMESPACE", "NAME", "KIND",   "QUEUE",
-					"PRIO",	     "PODS", "STATUS", "CLUSTER",
-					"POS",	     "WAIT", "REASON", "MESSAGE"};
+static const char *const job_heads[] = {"NAMESPACE", "NAME",   "KIND",	 "QUEUE",   "PRIO",
+					"PODS",	     "GPU",    "STATUS", "CLUSTER", "POS",
+					"WAIT",	     "REASON", "MESSAGE"};
+
+/* Accelerators of all its pods: those it holds, of those it asks for. */
+static void cell_devices_held(struct sheet *s, const struct cJSON *j)
+{
+	const char *cluster = json_str(j, "cluster"), *status = json_str(j, "status");
+	bool over = status && (strcmp(status, "Succeeded") == 0 || strcmp(status, "Failed") == 0);
+	int64_t sum = 0;
+
+	json_foreach (json_get(j, "resources"), r) {
+		const char *name = json_key(r), *value = json_value_str(r);
+		int64_t n = 0;
+		if (strchr(name, '/') && strncmp(name, "kube-queue/", 11) != 0 && value &&
+		    num_parse_i64(span_of(value), 0, INT64_MAX, &n) == 0)
+			sum = num_add_sat(sum, n);
+	}
+	if (sum)
+		sheet_cellf(s, "%" PRId64 "/%" PRId64, cluster && cluster[0] && !over ? sum : 0,
+			    sum);
+	else
+		sheet_cell(s, NULL);
+}
 
 static void job_row(struct sheet *s, const struct cJSON *j, bool wide)
 {
 	char text[CLOCK_TEXT_MAX];
-	int64_t pos = number(j, "position");
+	int64_t pos = command_number(j, "position");
 	const struct cJSON *wait = json_get(j, "waitSeconds");
 
 	sheet_cell(s, json_str(j, "namespace"));
 	sheet_cell(s, json_str(j, "name"));
 	sheet_cell(s, json_str(j, "kind"));
 	sheet_cell(s, json_str(j, "queue"));
-	sheet_cellf(s, "%" PRId64, number(j, "priority"));
-	sheet_cellf(s, "%" PRId64 "/%" PRId64, number(j, "livePods"), number(j, "pods"));
-	sheet_cell(s, json_str(j, "status"));
+	sheet_cellf(s, "%" PRId64, command_number(j, "priority"));
+	sheet_cellf(s, "%" PRId64 "/%" PRId64, command_number(j, "livePods"),
+		    command_number(j, "pods"));
+	cell_devices_held(s, j);
+	sheet_state(s, json_str(j, "status"));
 	sheet_cell(s, json_str(j, "cluster"));
 	if (pos)
 		sheet_cellf(s, "%" PRId64, pos);
 	else
 		sheet_cell(s, NULL);
-	sheet_cell(s, wait ? clock_human(number(j, "waitSeconds") * USEC_PER_SEC, text) : NULL);
+	sheet_cell(s, wait ? clock_human(command_number(j, "waitSeconds") * USEC_PER_SEC, text)
+			   : NULL);
 	sheet_cell(s, json_str(j, "reason"));
 	if (wide)
 		sheet_cell(s, json_str(j, "message"));
@@ -134,6 +139,33 @@ static void copy_str(struct cJSON *to, const char *key, const struct cJSON *from
 {
 	if (json_str(from, name))
 		json_set_str(to, key, json_str(from, name));
+}
+
+/* Sums over the pods of each part, of whole numbers only: those are the ones that a table shows. */
+static void add_requests(struct cJSON *sums, const struct cJSON *part)
+{
+	json_foreach (json_path(part, "replicaRequirements", "resourceRequest", NULL), r) {
+		const char *value = json_value_str(r), *before = json_str(sums, json_key(r));
+		char text[24];
+		int64_t each, sum = 0;
+		if (!value || num_parse_i64(span_of(value), 0, INT64_MAX, &each) < 0)
+			continue;
+		if (before && num_parse_i64(span_of(before), 0, INT64_MAX, &sum) < 0)
+			sum = 0;
+		sum = num_add_sat(sum, num_mul_sat(each, command_number(part, "replicas")));
+		(void)snprintf(text, sizeof(text), "%" PRId64, sum);
+		json_set_str(sums, json_key(r), text);
+	}
+}
+
+static void add_resources(struct cJSON *j, const struct cJSON *spec)
+{
+	struct cJSON *sums = json_object();
+
+	add_requests(sums, spec);
+	json_foreach (json_get(spec, "components"), component)
+		add_requests(sums, component);
+	json_set(j, "resources", sums);
 }
 
 /* Finished jobs are no longer in the core's memory; their bindings tell the end of the story. In
@@ -146,17 +178,18 @@ static struct cJSON *finished_job(const struct cJSON *binding)
 	    json_first(json_path(binding, "status", "aggregatedStatus", NULL));
 	const char *health = json_str(status, "health");
 	bool failed = health && strcmp(health, "Unhealthy") == 0;
-	int64_t pods = number(spec, "replicas");
+	int64_t pods = command_number(spec, "replicas");
 	struct cJSON *j = json_object();
 
 	json_foreach (json_get(spec, "components"), component)
-		pods += number(component, "replicas");
+		pods += command_number(component, "replicas");
+	add_resources(j, spec);
 	copy_str(j, "namespace", resource, "namespace");
 	copy_str(j, "name", resource, "name");
 	copy_str(j, "kind", resource, "kind");
 	copy_str(j, "uid", resource, "uid");
 	json_add(j, "priority",
-		 json_new_int(number(json_get(spec, "schedulePriority"), "priority")));
+		 json_new_int(command_number(json_get(spec, "schedulePriority"), "priority")));
 	json_add(j, "pods", json_new_int(pods));
 	json_add(j, "livePods", json_new_int(0));
 	json_set_str(j, "status", failed ? "Failed" : "Succeeded");
@@ -167,22 +200,29 @@ static struct cJSON *finished_job(const struct cJSON *binding)
 static int add_finished(const struct command_line *line, struct client *c, struct cJSON *items,
 			struct err *reterr)
 {
-	auto_buf path = BUF_INIT;
-	auto_json *tree = NULL;
+	auto_buf more = BUF_INIT;
 
-	buf_add_str(&path, "/apis/work.karmada.io/v1alpha2");
-	if (!line->all_namespaces)
-		buf_addf(&path, "/namespaces/%s", command_namespace(line, c));
-	buf_add_str(&path, "/resourcebindings?limit=1000");
-	int r = client_get(c, path.ptr, &tree, reterr);
-	if (r < 0)
-		return r;
-	json_foreach (json_get(tree, "items"), b) {
-		const char *step =
-		    json_str(json_path(b, "metadata", "annotations", NULL), "muster.dev/dispatch");
-		if (step && strcmp(step, "Finished") == 0)
-			json_append(items, finished_job(b));
-	}
+	do {
+		auto_buf path = BUF_INIT;
+		auto_json *tree = NULL;
+		buf_add_str(&path, "/apis/work.karmada.io/v1alpha2");
+		if (!line->all_namespaces)
+			buf_addf(&path, "/namespaces/%s", command_namespace(line, c));
+		buf_addf(&path, "/resourcebindings?limit=500%s", more.len ? more.ptr : "");
+		int r = client_get(c, path.ptr, &tree, reterr);
+		if (r < 0)
+			return r;
+		json_foreach (json_get(tree, "items"), b) {
+			const char *step = json_str(json_path(b, "metadata", "annotations", NULL),
+						    "muster.dev/dispatch");
+			if (step && strcmp(step, "Finished") == 0)
+				json_append(items, finished_job(b));
+		}
+		const char *token = json_str(json_get(tree, "metadata"), "continue");
+		buf_clear(&more);
+		if (token && token[0])
+			buf_addf(&more, "&continue=%s", token);
+	} while (more.len);
 	return 0;
 }
 
@@ -200,9 +240,9 @@ static int render_jobs(const struct command_line *line, struct client *c, struct
 	int r = client_get(c, path.ptr, &tree, reterr);
 	if (r == 0)
 		r = add_finished(line, c, json_get(tree, "items"), reterr);
-	if (r < 0 || printed_raw(line, tree, out))
+	if (r < 0 || printed_list(line, "JobSummary", json_get(tree, "items"), out))
 		return r;
-	struct sheet *s = sheet_create(job_heads, ARRAY_LEN(job_heads) - !wide);
+	struct sheet *s = command_sheet(line, job_heads, ARRAY_LEN(job_heads) - !wide);
 	json_foreach (json_get(tree, "items"), j)
 		job_row(s, j, wide);
 	sheet_print(s, !line->no_headers, out);
@@ -218,21 +258,22 @@ static int render_queue(const struct command_line *line, struct client *c, struc
 	auto_json *tree = NULL;
 
 	int r = client_get(c, QUERY "/queues", &tree, reterr);
-	if (r < 0 || printed_raw(line, tree, out))
+	if (r < 0 || printed_list(line, "QueueSummary", json_get(tree, "items"), out))
 		return r;
-	struct sheet *s = sheet_create(heads, ARRAY_LEN(heads));
+	struct sheet *s = command_sheet(line, heads, ARRAY_LEN(heads));
 	json_foreach (json_get(tree, "items"), q) {
 		const struct cJSON *items = json_get(q, "items"), *head = json_first(items);
 		int64_t oldest = 0;
 		char text[CLOCK_TEXT_MAX];
 		json_foreach (items, j)
-			oldest =
-			    number(j, "waitSeconds") > oldest ? number(j, "waitSeconds") : oldest;
+			oldest = command_number(j, "waitSeconds") > oldest
+				     ? command_number(j, "waitSeconds")
+				     : oldest;
 		sheet_cell(s, json_str(q, "name"));
 		sheet_cell(s, json_str(q, "quota"));
 		sheet_cell(s, json_str(q, "policy"));
-		sheet_cellf(s, "%" PRId64, number(q, "priority"));
-		sheet_cellf(s, "%" PRId64, number(q, "pending"));
+		sheet_cellf(s, "%" PRId64, command_number(q, "priority"));
+		sheet_cellf(s, "%" PRId64, command_number(q, "pending"));
 		if (head)
 			sheet_cellf(s, "%s/%s", json_str(head, "namespace"),
 				    json_str(head, "name"));
@@ -247,7 +288,7 @@ static int render_queue(const struct command_line *line, struct client *c, struc
 
 static void quota_rows(struct sheet *s, const struct cJSON *node)
 {
-	int64_t depth = number(node, "depth");
+	int64_t depth = command_number(node, "depth");
 
 	json_foreach (json_get(node, "resources"), r) {
 		sheet_cellf(s, "%*s%s", (int)(depth - 1) * 2, "", json_str(node, "name"));
@@ -256,7 +297,21 @@ static void quota_rows(struct sheet *s, const struct cJSON *node)
 		sheet_cell(s, json_str(r, "max") ? json_str(r, "max") : "unlimited");
 		sheet_cell(s, json_str(r, "used"));
 		sheet_cell(s, json_str(r, "borrowed"));
-		sheet_cellf(s, "%" PRId64, number(node, "pending"));
+		sheet_cellf(s, "%" PRId64, command_number(node, "pending"));
+	}
+}
+
+/* Leaves the one that was asked for, by its name or its path; all without a word. */
+static void choose_nodes(const struct command_line *line, struct cJSON *nodes)
+{
+	struct cJSON *next;
+
+	for (struct cJSON *node = json_first(nodes); line->n_args && node; node = next) {
+		const char *name = json_str(node, "name"), *path = json_str(node, "path");
+		next = json_next(node);
+		if (!(name && strcmp(name, line->args[0]) == 0) &&
+		    !(path && strcmp(path, line->args[0]) == 0))
+			json_remove_child(nodes, node);
 	}
 }
 
@@ -268,15 +323,13 @@ static int render_quota(const struct command_line *line, struct client *c, struc
 	auto_json *tree = NULL;
 
 	int r = client_get(c, QUERY "/quota", &tree, reterr);
-	if (r < 0 || printed_raw(line, tree, out))
+	if (r == 0)
+		choose_nodes(line, json_get(tree, "nodes"));
+	if (r < 0 || printed_list(line, "QuotaNodeSummary", json_get(tree, "nodes"), out))
 		return r;
-	struct sheet *s = sheet_create(heads, ARRAY_LEN(heads));
-	json_foreach (json_get(tree, "nodes"), node) {
-		const char *name = json_str(node, "name"), *path = json_str(node, "path");
-		if (line->n_args == 0 || (name && strcmp(name, line->args[0]) == 0) ||
-		    (path && strcmp(path, line->args[0]) == 0))
-			quota_rows(s, node);
-	}
+	struct sheet *s = command_sheet(line, heads, ARRAY_LEN(heads));
+	json_foreach (json_get(tree, "nodes"), node)
+		quota_rows(s, node);
 	sheet_print(s, !line->no_headers, out);
 	sheet_destroy(s);
 	return 0;
@@ -336,137 +389,3 @@ const struct verb verb_jobs = {"jobs", "", "jobs: where they run, or why they wa
 const struct verb verb_queue = {"queue", "", "queues: pending units, head, oldest wait", run_queue};
 const struct verb verb_quota = {"quota", "[NODE]", "the quota tree: min, max, used, borrowed",
 				run_quota};
-
-/* ---- why ---- */
-
-static void print_gates(const struct cJSON *gates, struct buf *out)
-{
-	buf_add_str(out, "GATES ");
-	json_foreach (gates, g)
-		buf_addf(out, " %s %s", json_value_bool(g, false) ? "ok" : "NO", json_key(g));
-	buf_add_char(out, '\n');
-}
-
-static void print_quota_path(const struct cJSON *path, struct buf *out)
-{
-	static const char *const heads[] = {"QUOTA",   "RESOURCE", "FITS",
-					    "REQUEST", "USED",	   "LIMIT"};
-	struct sheet *s = sheet_create(heads, ARRAY_LEN(heads));
-
-	json_foreach (path, v) {
-		sheet_cell(s, json_str(v, "node"));
-		sheet_cell(s, json_str(v, "resource"));
-		sheet_cell(s, json_bool(v, "fits", false)    ? "yes"
-			      : json_bool(v, "never", false) ? "never"
-							     : "no");
-		sheet_cell(s, json_str(v, "request"));
-		sheet_cell(s, json_str(v, "used"));
-		sheet_cell(s, json_str(v, "limit"));
-	}
-	sheet_print(s, true, out);
-	sheet_destroy(s);
-}
-
-static void print_verdicts(const struct cJSON *clusters, struct buf *out)
-{
-	static const char *const heads[] = {"CLUSTER", "VERDICT", "NUMBERS", "WHAT WOULD CHANGE IT",
-					    "WHO"};
-	struct sheet *s = sheet_create(heads, ARRAY_LEN(heads));
-
-	json_foreach (clusters, v) {
-		sheet_cell(s, json_str(v, "cluster"));
-		sheet_cell(s, json_str(v, "verdict"));
-		sheet_cell(s, json_str(v, "message"));
-		sheet_cell(s, json_str(v, "remedy"));
-		sheet_cell(s, json_str(v, "decider"));
-	}
-	sheet_print(s, true, out);
-	sheet_destroy(s);
-}
-
-static void print_why(const struct cJSON *tree, struct buf *out)
-{
-	const struct cJSON *job = json_get(tree, "job");
-	const char *message = json_str(job, "message"), *cluster = json_str(job, "cluster");
-	const char *reason = json_str(job, "reason");
-	char text[CLOCK_TEXT_MAX];
-
-	buf_addf(out, "%s %s/%s: %s", json_str(job, "kind"), json_str(job, "namespace"),
-		 json_str(job, "name"), json_str(job, "status"));
-	if (cluster && cluster[0])
-		buf_addf(out, " on %s", cluster);
-	if (number(job, "position"))
-		buf_addf(out, ", position %" PRId64 " of %" PRId64 " in %s",
-			 number(job, "position"), number(tree, "pending"), json_str(job, "queue"));
-	buf_addf(out, ", submitted %s ago\n", age_of(json_str(job, "created"), text));
-	if (reason && reason[0])
-		buf_addf(out, "WHY    %s%s%s\n", reason, message && message[0] ? ": " : "",
-			 message ? message : "");
-	buf_addf(out, "POLICY %s\n", json_str(tree, "policy"));
-	if (json_get(tree, "gates") && (!cluster || !cluster[0]))
-		print_gates(json_get(tree, "gates"), out);
-	if (json_len(json_get(tree, "quota")))
-		print_quota_path(json_get(tree, "quota"), out);
-	if (json_len(json_get(tree, "clusters")))
-		print_verdicts(json_get(tree, "clusters"), out);
-	if (json_bool(tree, "neverFits", false))
-		buf_add_str(out, "The job can never fit the fleet as it is.\n");
-}
-
-/* [KIND/]NAME to the path of its why; a NAME that several kinds have is an error that lists them.
- */
-static int resolve(struct client *c, const char *ns, const char *word, struct buf *path,
-		   struct err *reterr)
-{
-	static const char *const kinds[] = {"pytorchjob", "jobset", "job",
-					    "rayjob",	  "tfjob",  "mpijob"};
-	const char *slash = strchr(word, '/');
-	auto_buf found = BUF_INIT;
-	size_t n = 0;
-
-	if (slash) {
-		buf_addf(path, QUERY "/namespaces/%s/%.*s/%s/why", ns, (int)(slash - word), word,
-			 slash + 1);
-		return 0;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		auto_buf one = BUF_INIT;
-		auto_json *tree = NULL;
-		buf_addf(&one, QUERY "/namespaces/%s/%s/%s/why", ns, kinds[i], word);
-		int r = client_get(c, one.ptr, &tree, reterr);
-		if (r < 0 && reterr->kind != ERR_NOT_FOUND)
-			return r;
-		if (r < 0)
-			continue;
-		buf_addf(&found, "%s%s/%s", n++ ? ", " : "", kinds[i], word);
-		buf_clear(path);
-		buf_add_span(path, buf_span(&one));
-	}
-	if (n == 0)
-		return err_set(reterr, ERR_NOT_FOUND, "no job \"%s\" in namespace %s", word, ns);
-	return n == 1 ? 0
-		      : err_set(reterr, ERR_INVALID, "\"%s\" is ambiguous: %s", word, found.ptr);
-}
-
-static int run_why(const struct command_line *line)
-{
-	auto_buf path = BUF_INIT, out = BUF_INIT;
-	auto_json *tree = NULL;
-	struct client *c = NULL;
-	struct err err = ERR_INIT;
-
-	if (line->n_args != 1)
-		return command_usage(&verb_why);
-	int r = client_open(&line->client, &c, &err);
-	if (r == 0)
-		r = resolve(c, command_namespace(line, c), line->args[0], &path, &err);
-	if (r == 0)
-		r = client_get(c, path.ptr, &tree, &err);
-	if (r == 0 && !printed_raw(line, tree, &out))
-		print_why(tree, &out);
-	command_write(&out);
-	client_close(c);
-	return r < 0 ? command_fail(&err) : EXIT_OK;
-}
-
-const struct verb verb_why = {"why", "[KIND/]NAME", "why a job waits, cluster by cluster", run_why};

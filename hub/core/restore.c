@@ -12,6 +12,7 @@
 #include "core/observe.h"
 #include "core/queue_unit.h"
 #include "core/quota.h"
+#include "kube/copy_info.h"
 
 /* ---- jobs ---- */
 
@@ -98,6 +99,8 @@ struct job *restore_job(struct core *c, const struct kind *kind, const struct st
 		j->dispatch = (struct dispatch_state){0};
 	}
 	j->binding_created = j->created;
+	if (j->finished)
+		j->phase = copy_info_phase(kind->type, store_object_part(o, o->extents.status));
 	prepare_revive(c, j);
 	restore_unit(c, j);
 	restore_placement(c, j);
