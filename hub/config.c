@@ -36,6 +36,7 @@ static const struct setting settings[] = {
     {"", "kubeconfigOut", SETTING_TEXT, offsetof(struct config, kubeconfig_out), false},
     {"", "requirePolicy", SETTING_BOOL, offsetof(struct config, require_policy), false},
     {"tls", "names", SETTING_TEXTS, offsetof(struct config, names), false},
+    {"starvation", "after", SETTING_DURATION, offsetof(struct config, starve_after), false},
     {"members", "keepFinished", SETTING_DURATION, offsetof(struct config, keep_finished), true},
     {"members", "probeInterval", SETTING_DURATION, offsetof(struct config, probe_interval), false},
     {"store", "keyFile", SETTING_TEXT, offsetof(struct config, key_file), false},
@@ -66,6 +67,7 @@ void config_init(struct config *c)
 	    .data_dir = xstrdup("/var/lib/muster"),
 	    .listen = xstrdup("127.0.0.1:6443"),
 	    .keep_finished = 24 * 3600 * USEC_PER_SEC,
+	    .starve_after = 30 * 60 * USEC_PER_SEC,
 	    .log_level = LOG_INFO,
 	};
 }

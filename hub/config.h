@@ -21,6 +21,7 @@ struct config {
 	bool require_policy;	 /* requirePolicy */
 	usec keep_finished;	 /* members.keepFinished */
 	usec probe_interval;	 /* members.probeInterval */
+	usec starve_after;	 /* starvation.after */
 	char *key_file;		 /* store.keyFile; NULL: DATA_DIR/pki/secrets.keys */
 	uint64_t map_bytes;	 /* store.mapSize; 0: the store's default */
 	uint64_t log_max_bytes;	 /* store.logMaxBytes; 0: default */

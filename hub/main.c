@@ -206,6 +206,7 @@ static int open_core(struct hub *h, struct err *reterr)
 						   .version = KUBERNETES_VERSION,
 						   .require_policy = h->config.require_policy,
 						   .keep_finished = h->config.keep_finished,
+						   .starve_after = h->config.starve_after,
 						   .main_thread = pthread_self()},
 			    &h->core, reterr);
 	if (r == 0)

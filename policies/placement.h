@@ -43,10 +43,12 @@ void placer_ask_unref(struct placer *p, struct ask *a); /* NULL is fine */
 struct shape *ask_shape(const struct ask *a);		/* borrowed */
 uint32_t ask_id(const struct ask *a);			/* dense, reused after the last unref */
 
-/* A cluster that this job must not go to now: it was refused there, or is being taken back. */
+/* A cluster that this job must not go to now: it was refused there, or is being taken back, or the
+ * cluster is kept free for a gang that starves. */
 struct placement_exclusion {
 	uint32_t cluster;
 	int64_t until_us; /* counts while now_us < until_us */
+	bool reserved;	  /* reservation.h */
 };
 
 struct placement_decision {

@@ -11,15 +11,17 @@ static const enum verdict_code code_of_misfit[FIT_REASON_MAX] = {
     [FIT_NO_NODES] = VERDICT_NO_NODES,
 };
 
-static int64_t excluded_until(const struct placement_exclusion *x, size_t n, uint32_t cluster,
-			      int64_t now_us)
+/* The exclusion that lasts longest. */
+static const struct placement_exclusion *exclusion_of(const struct placement_exclusion *x, size_t n,
+						      uint32_t cluster, int64_t now_us)
 {
-	int64_t until = 0;
+	const struct placement_exclusion *longest = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (x[i].cluster == cluster && now_us < x[i].until_us && x[i].until_us > until)
-			until = x[i].until_us;
-	return until;
+		if (x[i].cluster == cluster && now_us < x[i].until_us &&
+		    (!longest || x[i].until_us > longest->until_us))
+			longest = &x[i];
+	return longest;
 }
 
 static void add_facts(const struct fleet *f, const struct ask *a, struct verdict *v)
@@ -60,9 +62,10 @@ static uint64_t judge(struct placer *p, struct ask *a, const struct placement_ex
 		v->code = code_of_misfit[v->fit.reason];
 		return SCORE_NONE;
 	}
-	v->until_us = excluded_until(excluded, n_excluded, cluster, now_us);
-	if (v->until_us) {
-		v->code = VERDICT_BACKOFF;
+	const struct placement_exclusion *x = exclusion_of(excluded, n_excluded, cluster, now_us);
+	if (x) {
+		v->until_us = x->until_us;
+		v->code = x->reserved ? VERDICT_RESERVED : VERDICT_BACKOFF;
 		return SCORE_NONE;
 	}
 	return placement_score(p->f, a, cluster, v->group, true);

@@ -9,6 +9,7 @@ static const struct {
     [VERDICT_FITS] = {"Fits", DECIDER_NOBODY, false, 16},
     [VERDICT_LOWER_SCORE] = {"LowerScore", DECIDER_NOBODY, false, 15},
     [VERDICT_BACKOFF] = {"Backoff", DECIDER_WAIT, false, 14},
+    [VERDICT_RESERVED] = {"Reserved", DECIDER_WAIT, false, 14},
     [VERDICT_GANG_FRAGMENTED] = {"GangFragmented", DECIDER_WAIT, false, 13},
     [VERDICT_INSUFFICIENT_FREE] = {"InsufficientFree", DECIDER_WAIT, false, 12},
     [VERDICT_NODES_UNAVAILABLE] = {"Cordoned", DECIDER_CLUSTER_ADMIN, false, 11},

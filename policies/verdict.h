@@ -27,6 +27,7 @@ enum verdict_code {
 	VERDICT_STALE,
 	VERDICT_API_MISSING,
 	VERDICT_BACKOFF,  /* this job was just refused or taken back there */
+	VERDICT_RESERVED, /* it fits, but the cluster is kept free for a gang that starves */
 	VERDICT_CONFLICT, /* something it needs is there under the same name, and not the hub's */
 	VERDICT_MAX,
 	VERDICT_INVALID = -22,

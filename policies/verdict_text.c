@@ -264,6 +264,9 @@ size_t verdict_sentence(const struct fleet *f, const struct verdict *v, int64_t 
 		add(&t, "the job was refused or taken back here; next try in ");
 		add_duration(&t, v->until_us - now_us);
 		break;
+	case VERDICT_RESERVED:
+		add(&t, "the cluster is kept free for a larger job that has waited long");
+		break;
 	case VERDICT_CONFLICT:
 		add(&t, "%.*s", SPAN_ARGS(v->why));
 		break;
@@ -317,6 +320,8 @@ size_t verdict_remedy(const struct fleet *f, const struct verdict *v, char *out,
 	    [VERDICT_STALE] = "the hub catching up with the cluster",
 	    [VERDICT_API_MISSING] = "the operator of this kind installed on the cluster",
 	    [VERDICT_BACKOFF] = "time",
+	    [VERDICT_RESERVED] =
+		"time; a job whose activeDeadlineSeconds ends before then may still start",
 	    [VERDICT_CONFLICT] = "the object on the cluster removed or renamed, or made the same",
 	};
 	struct text t = text_on(out, size);
@@ -354,6 +359,7 @@ static void say_part(const struct fleet *f, const struct verdict *v, char *out, 
 	    [VERDICT_STALE] = "cluster(s) had no current status",
 	    [VERDICT_API_MISSING] = "cluster(s) did not have the API resource",
 	    [VERDICT_BACKOFF] = "cluster(s) were backed off",
+	    [VERDICT_RESERVED] = "cluster(s) were kept free for a larger job",
 	};
 	const struct resource_table *names = fleet_resource_names(f);
 	struct text t = text_on(out, size);

@@ -328,6 +328,18 @@ bool elastic_queue_shape_is_parked(const struct elastic_queues *q, uint32_t shap
 	return g && g->parked;
 }
 
+struct elastic_unit *elastic_queue_parked_first(const struct elastic_queues *q, uint32_t shape)
+{
+	const struct group *g = elastic_group_find_shape(q, shape);
+	for (size_t i = 0; g && g->parked && i < rank_len(&g->lanes); i++) {
+		const struct lane *lane = rank_entry(rank_at(&g->lanes, i), struct lane, by_group);
+		struct quota_request req = elastic_lane_request(lane);
+		if (quota_tree_test(q->quota, lane->node, &req, NULL))
+			return elastic_lane_head(lane);
+	}
+	return NULL;
+}
+
 void *elastic_unit_owner(const struct elastic_unit *unit)
 {
 	return unit->owner;

@@ -157,6 +157,9 @@ void elastic_queue_rewind(struct elastic_queues *q);
 void elastic_queue_wake_shape(struct elastic_queues *q, uint32_t shape);
 void elastic_queue_wake_all_shapes(struct elastic_queues *q);
 bool elastic_queue_shape_is_parked(const struct elastic_queues *q, uint32_t shape);
+/* Of the units that wait with a parked shape, the first in order that quota would allow now; NULL.
+ * O(lanes of the shape). */
+struct elastic_unit *elastic_queue_parked_first(const struct elastic_queues *q, uint32_t shape);
 
 void *elastic_unit_owner(const struct elastic_unit *unit);
 uint32_t elastic_unit_node(const struct elastic_unit *unit);

@@ -24,6 +24,7 @@ struct core_options {
 	const char *version;	  /* for /version */
 	bool require_policy;	  /* leave jobs alone that no policy selects */
 	usec keep_finished;	  /* copies of finished jobs stay this long */
+	usec starve_after;	  /* gangs that wait longer get a reservation; 0: none does */
 	pthread_t main_thread;	  /* gets SIGTERM when the core ends by itself */
 	usec (*clock)(void *arg); /* UTC; NULL: clock_now() */
 	void *clock_arg;

@@ -1,4 +1,5 @@
 #include "core/memory.h"
+#include "core/admission/starvation.h"
 
 #include "core/core_thread.h"
 #include "core/dispatch/courier.h"
@@ -34,6 +35,7 @@ int memory_open(struct core *c, struct err *reterr)
 	c->placer = placer_create(c->fleet);
 	c->ledger = ledger_create(c->fleet);
 	c->waiting = waiting_create(c->placer);
+	c->starvation = starvation_create();
 	c->retention_next = 0;
 	int r = c->born ? 0 : born(c, reterr);
 	if (r == 0)
@@ -92,6 +94,7 @@ static void jobs_close(struct core *c)
 
 static void asks_close(struct core *c)
 {
+	c->starvation = starvation_destroy(c->starvation);
 	c->waiting = waiting_destroy(c->waiting); /* it refers to asks without holding them */
 	vec_foreach (&c->asks, w) {
 		placer_ask_unref(c->placer, w->parked);

@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 #include "base/num.h"
+#include "core/admission/starvation.h"
 #include "core/binding.h"
 #include "core/job.h"
 #include "core/member.h"
@@ -64,6 +65,8 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 		(void)snprintf(sentence, size, "%s", j->hold_detail ? j->hold_detail : "");
 		return j->top_reason ? j->top_reason : "Suspended";
 	}
+	if (starvation_tell(c, j, sentence, size))
+		return j->top_reason ? j->top_reason : "NoFeasibleCluster";
 	if (!j->unit || !c->quota.queues)
 		return j->top_reason ? j->top_reason : "PendingEvaluation";
 	elastic_queue_standing(c->quota.queues, j->unit, &s);
@@ -210,8 +213,9 @@ static void add_verdicts(struct core *c, struct job *j, struct buf *b)
 	if (!j->ask || j->dispatch.step != DISPATCH_IDLE)
 		return;
 	v = xcalloc(MAX_VERDICTS, sizeof(*v));
-	size_t n = placement_explain(c->placer, j->ask, j->excluded, j->n_excluded, c->now, v,
-				     MAX_VERDICTS);
+	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
+	size_t n = starvation_exclude(c, j, excluded);
+	n = placement_explain(c->placer, j->ask, excluded, n, c->now, v, MAX_VERDICTS);
 	n = n < MAX_VERDICTS ? n : MAX_VERDICTS;
 	buf_addf(b, ",\"neverFits\":%s,\"clusters\":[",
 		 n && placement_never_fits(v, n) ? "true" : "false");

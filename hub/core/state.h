@@ -254,6 +254,7 @@ struct quota {
 struct core_settings {
 	bool require_policy; /* jobs that no policy selects are left alone */
 	usec keep_finished;  /* members.keepFinished */
+	usec starve_after;   /* starvation.after; 0: nothing is ever reserved */
 };
 
 /* A committed change that the core has yet to look at; level-triggered: only the name counts. */
@@ -316,6 +317,7 @@ struct core {
 	struct placer *placer;
 	struct ledger *ledger;
 	struct waiting *waiting;
+	struct starvation *starvation;
 	struct VEC(struct waiting_jobs) asks; /* by ask id */
 	struct VEC(uint32_t) ready_asks;
 	struct quota quota;

@@ -2,6 +2,7 @@
 
 #include "base/num.h"
 #include "core/admission/pump.h"
+#include "core/admission/starvation.h"
 #include "core/capacity.h"
 #include "core/core.h"
 #include "core/core_thread.h"
@@ -26,6 +27,7 @@ usec core_next_time(const struct core *c)
 	t = num_min(t, timers_due(c));
 	t = num_min(t, member_view_due(c));
 	t = num_min(t, quota_due(c));
+	t = num_min(t, starvation_due(c));
 	return num_min(t, retention_due(c));
 }
 

@@ -8,8 +8,10 @@
 
 #include <errno.h>
 
-#define DIGEST_VERSION	2
-#define DIGEST_NO_QUEUE 1 /* an older version: without what only a queue asks */
+#define DIGEST_VERSION 3
+/* Older versions: without what only a queue asks; without the limit. */
+#define DIGEST_NO_QUEUE 1
+#define DIGEST_NO_LIMIT 2
 
 enum digest_flag {
 	DIGEST_SINGLE_TEMPLATE = 1u << 0,
@@ -87,6 +89,7 @@ void job_digest_pack(const struct job_digest *d, struct buf *out)
 	info_put_u64(out, d->submitter ? 1 : 0);
 	if (d->submitter)
 		pod_set_pack(d->submitter, out);
+	info_put_i64(out, d->limit_seconds);
 }
 
 /* ---- unpack ---- */
@@ -206,7 +209,7 @@ int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *r
 	struct job_digest d = {0};
 
 	uint64_t version = info_get_u64(&r);
-	if (version != DIGEST_VERSION && version != DIGEST_NO_QUEUE)
+	if (version < DIGEST_NO_QUEUE || version > DIGEST_VERSION)
 		return -EINVAL;
 	uint64_t flags = info_get_u64(&r);
 	d.single_template = flags & DIGEST_SINGLE_TEMPLATE;
@@ -222,6 +225,7 @@ int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *r
 	d.labels = info_get_pairs(&r, mem, &d.n_labels);
 	if (version > DIGEST_NO_QUEUE)
 		get_queue_fields(&r, mem, &d);
+	d.limit_seconds = version > DIGEST_NO_LIMIT ? info_get_i64(&r) : -1;
 	if (!info_reader_ended(&r))
 		return -EINVAL;
 	*ret = d;

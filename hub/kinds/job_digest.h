@@ -55,7 +55,8 @@ struct job_digest {
 	size_t n_labels;
 	/* A helper pod that is no part of the gang: a RayJob's submitter. NULL: none. */
 	struct job_pod_set *submitter;
-	int64_t ttl_seconds; /* ttlSecondsAfterFinished; -1 when absent */
+	int64_t ttl_seconds;   /* ttlSecondsAfterFinished; -1 when absent */
+	int64_t limit_seconds; /* activeDeadlineSeconds: it runs no longer; -1 when absent */
 };
 
 void job_digest_pack(const struct job_digest *d, struct buf *out);

@@ -50,10 +50,12 @@ static void read_names(const struct cJSON *job, struct job_digest *d)
 static void read_policy(const struct job_shape *s, const struct cJSON *job, struct job_digest *d)
 {
 	const struct cJSON *policy = job_shape_policy(s, job);
-	int64_t ttl = 0;
+	int64_t ttl = 0, limit = 0;
 
 	d->suspend = json_bool(policy, "suspend", false);
-	d->ttl_seconds = -1;
+	d->ttl_seconds = d->limit_seconds = -1;
+	if (json_int64(policy, "activeDeadlineSeconds", &limit) == 0 && limit >= 0)
+		d->limit_seconds = limit;
 	const char *class = json_str(json_get(policy, "schedulingPolicy"), "priorityClass");
 	d->scheduling_class = class && class[0] ? span_of(class) : SPAN_NONE;
 	if (s->hub_ttl && json_int64(policy, "ttlSecondsAfterFinished", &ttl) == 0 && ttl >= 0)

@@ -1,6 +1,7 @@
 #include "core/admission/pump.h"
 
 #include "core/admission/settle.h"
+#include "core/admission/starvation.h"
 #include "core/job.h"
 
 /* ---- jobs outside any queue: one heap per ask ---- */
@@ -84,7 +85,9 @@ static void explain(struct core *c, struct ask *ask, struct waiting_jobs *w)
 	char summary[512] = "No cluster has joined the fleet yet.";
 	const char *reason = "NoClusters";
 
-	size_t n = placement_explain(c->placer, ask, NULL, 0, c->now, verdicts, MAX_VERDICTS);
+	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
+	size_t n = starvation_exclude(c, NULL, excluded);
+	n = placement_explain(c->placer, ask, excluded, n, c->now, verdicts, MAX_VERDICTS);
 	n = n < MAX_VERDICTS ? n : MAX_VERDICTS;
 	if (n) {
 		reason = placement_never_fits(verdicts, n)
@@ -215,9 +218,11 @@ static void tell_newcomers(struct core *c, struct waiting_jobs *w)
 
 static bool try_place(struct core *c, struct job *j)
 {
+	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
 	struct placement_decision d;
+	size_t n = starvation_exclude(c, j, excluded);
 
-	if (placement_decide(c->placer, j->ask, j->excluded, j->n_excluded, c->now, &d)) {
+	if (placement_decide(c->placer, j->ask, excluded, n, c->now, &d)) {
 		settle_place(c, j, &d);
 		return j->holds;
 	}
@@ -226,6 +231,7 @@ static bool try_place(struct core *c, struct job *j)
 	if (!w->parked)
 		w->parked = ask_dup_ref(j->ask);
 	waiting_park(c->waiting, j->ask);
+	starvation_parked(c, j);
 	tell_why(c, j);
 	tell_newcomers(c, w);
 	return false;
@@ -233,18 +239,54 @@ static bool try_place(struct core *c, struct job *j)
 
 /* ---- the run ---- */
 
+static void wake_ask(struct core *c, struct ask *a)
+{
+	struct waiting_jobs *w = waiting_of(c, a);
+	struct ask *parked = w->parked;
+
+	make_ready(c, a);
+	if (c->quota.queues)
+		elastic_queue_wake_shape(c->quota.queues, ask_id(a));
+	w->parked = NULL;
+	placer_ask_unref(c->placer, parked);
+}
+
 static void wake(struct core *c)
 {
 	struct ask *a;
 
-	while ((a = waiting_next(c->waiting))) {
-		make_ready(c, a);
-		if (c->quota.queues)
-			elastic_queue_wake_shape(c->quota.queues, ask_id(a));
-		struct ask *parked = waiting_of(c, a)->parked;
-		waiting_of(c, a)->parked = NULL;
-		placer_ask_unref(c->placer, parked);
+	while ((a = waiting_next(c->waiting)))
+		wake_ask(c, a);
+}
+
+void pump_wake_all(struct core *c)
+{
+	for (size_t i = 0; i < c->asks.len; i++) {
+		struct ask *a = c->asks.items[i].parked;
+		if (!a)
+			continue;
+		waiting_unpark(c->waiting, a);
+		wake_ask(c, a);
 	}
+	c->pump_wanted = true;
+}
+
+size_t pump_asks(const struct core *c)
+{
+	return c->asks.len;
+}
+
+struct job *pump_parked_first(const struct core *c, size_t ask)
+{
+	const struct waiting_jobs *w = &c->asks.items[ask];
+	struct job *best = w->parked && w->heap.len ? w->heap.items[0] : NULL;
+	struct elastic_unit *u = w->parked && c->quota.queues
+				     ? elastic_queue_parked_first(c->quota.queues, (uint32_t)ask)
+				     : NULL;
+
+	if (u && (!best || before(elastic_unit_owner(u), best)))
+		best = elastic_unit_owner(u);
+	return best;
 }
 
 static bool run_queues(struct core *c)
@@ -288,6 +330,7 @@ bool pump_run(struct core *c)
 	c->pump_budget = 64;
 	ledger_rehome(c->ledger);
 	wake(c);
+	starvation_run(c);
 	bool more = run_queues(c);
 	return run_unqueued(c) || more;
 }

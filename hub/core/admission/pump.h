@@ -22,6 +22,14 @@ void pump_remove(struct core *c, struct job *j);
 /* Why no cluster takes the job, as it was last told; borrowed until the next turn. */
 const char *pump_why(const struct core *c, const struct job *j);
 
+/* Offers everybody again: room was kept from them that is not kept any more. */
+void pump_wake_all(struct core *c);
+
+/* Asks by number, from 0 to below pump_asks(): of those that are parked, the job that would go
+ * first if there were room for it, queued or not; NULL. Its quota fits now. */
+size_t pump_asks(const struct core *c);
+struct job *pump_parked_first(const struct core *c, size_t ask);
+
 /* Admits while something can start and the batch has room. True when it stopped for lack of room.
  */
 bool pump_run(struct core *c);

@@ -171,7 +171,8 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	if (!m || ledger_assume(c->ledger, j->number, j->shape, d->cluster, d->slots, d->n_slots, 0,
 				NULL) < 0)
 		return;
-	if (j->unit && elastic_queue_admit(c->quota.queues, j->unit, NULL) < 0) {
+	if (j->unit && !elastic_unit_is_admitted(j->unit) &&
+	    elastic_queue_admit(c->quota.queues, j->unit, NULL) < 0) {
 		ledger_drop(c->ledger, j->number);
 		return;
 	}

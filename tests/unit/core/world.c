@@ -67,6 +67,7 @@ static void start(struct world *w)
 					       .version = "v1.34.0",
 					       .require_policy = w->require_policy,
 					       .keep_finished = w->keep_finished,
+					       .starve_after = w->starve_after,
 					       .clock = clock_of,
 					       .clock_arg = w,
 					       .seed = w->seed + w->turns + 1},

@@ -45,7 +45,7 @@ struct world {
 	bool require_policy;
 	bool full;    /* world_open() finds stores without room */
 	bool dry_run; /* of the commands that are sent from now on */
-	usec keep_finished;
+	usec keep_finished, starve_after;
 	uint64_t seed;
 	struct VEC(struct order *) orders; /* sent and not answered, oldest first */
 	struct model *members[WORLD_MEMBERS];
@@ -60,7 +60,7 @@ struct world {
 	void (*after_turn)(struct world *w); /* NULL, or called after every turn */
 };
 
-/* Set require_policy, full, seed or keep_finished before. */
+/* Set require_policy, full, seed, keep_finished or starve_after before. */
 void world_open(struct world *w);
 void world_close(struct world *w);
 /* Ends the core as kill -9 would, and starts another over the same stores. Orders that were not

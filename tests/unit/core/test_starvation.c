@@ -1,0 +1,260 @@
+/*
+ * Large gangs among small jobs: who is passed, for how long, and what is kept free for whom.
+ */
+#include "world.h"
+
+#define AFTER (60 * USEC_PER_SEC)
+
+static int setup(void **state)
+{
+	struct world *w = xcalloc(1, sizeof(*w));
+
+	w->starve_after = AFTER;
+	world_open(w);
+	w->after_turn = world_check;
+	*state = w;
+	return 0;
+}
+
+#define STORY(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
+
+/* A Job that its own controller ends after `limit` seconds; 0: none. */
+static void job(struct world *w, const char *ns, const char *name, int pods, int cpus, int limit)
+{
+	auto_free char *text = world_job_text(ns, name, pods, cpus, "");
+	auto_buf b = BUF_INIT;
+	char *spec = strstr(text, "'spec':{");
+
+	buf_add(&b, text, (size_t)(spec - text));
+	buf_add_str(&b, "'spec':{");
+	if (limit)
+		buf_addf(&b, "'activeDeadlineSeconds':%d,", limit);
+	buf_add_str(&b, spec + strlen("'spec':{"));
+	assert_int_equal(world_create(w, TYPE_JOB, b.ptr), ERR_NONE);
+	world_settle(w);
+}
+
+static bool is_placed(struct world *w, const char *ns, const char *name)
+{
+	struct job *j = world_record(w, TYPE_JOB, ns, name);
+	return !j || j->holds || j->finished;
+}
+
+static void later(struct world *w, int seconds)
+{
+	world_advance(w, seconds * USEC_PER_SEC);
+	world_settle(w);
+}
+
+/* A small job every ten seconds, each of which lasts forty on one of four nodes: the adversary.
+ * Returns after how many seconds the gang started, `most` when it did not. */
+static int starts_after(struct world *w, const char *gang, int most)
+{
+	for (int t = 0; t < most; t += 10) {
+		char name[32];
+		if (is_placed(w, "default", gang))
+			return t;
+		(void)snprintf(name, sizeof(name), "small-%d", t);
+		job(w, "default", name, 1, 4, 100);
+		later(w, 10);
+	}
+	return most;
+}
+
+static struct model *busy_member(struct world *w, const char *name)
+{
+	struct model *m = world_join(w, name, 4, 4);
+
+	m->run_time = 40 * USEC_PER_SEC;
+	for (int i = 0; i < 4; i++) {
+		char first[32];
+		(void)snprintf(first, sizeof(first), "%s-%d", name, i);
+		job(w, "default", first, 1, 4, 100);
+		later(w, 10);
+	}
+	return m;
+}
+
+static void small_jobs_pass_a_gang_for_ever_where_nothing_is_reserved(void **state)
+{
+	struct world *w = *state;
+
+	w->core->settings.starve_after = 0;
+	busy_member(w, "c1");
+	job(w, "default", "gang", 4, 4, 0);
+	assert_int_equal(starts_after(w, "gang", 1000), 1000);
+}
+
+static void a_gang_starts_within_its_bound(void **state)
+{
+	struct world *w = *state;
+
+	busy_member(w, "c1");
+	job(w, "default", "gang", 4, 4, 0);
+	/* 60 s until it starves, then at most the longest limit: 100 s */
+	int after = starts_after(w, "gang", 1000);
+	assert_in_range(after, 60, 160);
+	assert_int_equal(world_events(w, "gang", "CapacityReserved", "Cluster c1"), 1);
+	/* those that were kept waiting go on afterwards */
+	for (int i = 0; i < 40; i++)
+		later(w, 10);
+	for (int t = 0; t < after; t += 10) {
+		char name[32];
+		(void)snprintf(name, sizeof(name), "small-%d", t);
+		assert_true(is_placed(w, "default", name));
+	}
+}
+
+static void only_what_ends_in_time_starts_on_a_reserved_cluster(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 4, 4);
+
+	m->run_time = 500 * USEC_PER_SEC;
+	job(w, "default", "long", 1, 4, 600);
+	job(w, "default", "gang", 4, 4, 0);
+	later(w, 61);
+	assert_int_equal(world_events(w, "gang", "CapacityReserved", "Cluster c1"), 1);
+	job(w, "default", "endless", 1, 2, 0);
+	assert_false(is_placed(w, "default", "endless"));
+	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/endless/why"),
+			       "\"verdict\":\"Reserved\""));
+	job(w, "default", "too-long", 1, 3, 560); /* 539 s are left */
+	assert_false(is_placed(w, "default", "too-long"));
+	job(w, "default", "short", 1, 1, 530);
+	assert_true(is_placed(w, "default", "short"));
+	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/gang/why"),
+			       "Cluster c1 is kept free for it"));
+}
+
+static void a_job_without_a_limit_leaves_no_bound(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 4, 4);
+
+	m->run_time = 5000 * USEC_PER_SEC;
+	job(w, "default", "endless", 1, 4, 0);
+	job(w, "default", "gang", 4, 4, 0);
+	later(w, 61);
+	assert_int_equal(world_events(w, "gang", "CapacityReserved", ""), 0);
+	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/gang/why"),
+			       "No bound on its wait exists"));
+	job(w, "default", "other", 1, 4, 0);
+	assert_true(is_placed(w, "default", "other")); /* nothing is kept free in vain */
+}
+
+static void quota_is_charged_ahead_and_given_back(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 4, 4);
+
+	world_teams(w, 24, 16);
+	m->run_time = 500 * USEC_PER_SEC;
+	job(w, "team-b", "long", 1, 4, 600);
+	job(w, "team-a", "gang", 4, 4, 0);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
+	later(w, 61);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 16000);
+	job(w, "team-a", "small", 1, 1, 10); /* it could run, but its quota is the gang's */
+	assert_false(is_placed(w, "team-a", "small"));
+	assert_int_equal(world_delete(w, TYPE_JOB, "team-a", "gang"), ERR_NONE);
+	world_settle(w);
+	assert_true(is_placed(w, "team-a", "small"));
+	assert_int_equal(world_used(w, "root/a", "cpu"), 1000);
+}
+
+static void a_gang_with_quota_ahead_starts_with_it(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 4, 4);
+
+	world_teams(w, 24, 16);
+	m->run_time = 100 * USEC_PER_SEC;
+	job(w, "team-b", "long", 1, 4, 600);
+	m->run_time = 500 * USEC_PER_SEC;
+	job(w, "team-a", "gang", 4, 4, 0);
+	later(w, 61);
+	later(w, 50);
+	assert_true(is_placed(w, "team-a", "gang"));
+	assert_int_equal(world_used(w, "root/a", "cpu"), 16000);
+	model_finish(m, model_copy(m, "team-a", "gang"), false);
+	world_settle(w);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
+}
+
+static void at_most_one_of_four_clusters_is_kept_free(void **state)
+{
+	struct world *w = *state;
+
+	for (int i = 0; i < 3; i++) {
+		char name[8], text[16];
+		(void)snprintf(name, sizeof(name), "c%d", i);
+		world_join(w, name, 1, 8)->run_time = 500 * USEC_PER_SEC;
+		(void)snprintf(text, sizeof(text), "long-%d", i);
+		job(w, "default", text, 1, 5, 600 + 10 * i);
+	}
+	job(w, "default", "one", 1, 8, 0);
+	job(w, "default", "two", 1, 7, 0);
+	later(w, 61);
+	assert_int_equal(world_events(w, "one", "CapacityReserved", "Cluster c0"), 1);
+	assert_int_equal(world_events(w, "two", "CapacityReserved", ""), 0);
+	job(w, "default", "small", 1, 3, 0);
+	assert_true(is_placed(w, "default", "small")); /* on another one */
+	assert_string_not_equal(
+	    world_field(w, TYPE_RESOURCE_BINDING, "default", "small-job", "spec.clusters.0.name"),
+	    "c0");
+}
+
+static void a_restart_makes_the_reservation_again(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 4, 4);
+
+	world_teams(w, 24, 16);
+	m->run_time = 500 * USEC_PER_SEC;
+	job(w, "team-b", "long", 1, 4, 600);
+	job(w, "team-a", "gang", 4, 4, 0);
+	later(w, 61);
+	world_restart(w);
+	later(w, 1);
+	later(w, 31);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 16000);
+	job(w, "default", "endless", 1, 2, 0);
+	assert_false(is_placed(w, "default", "endless"));
+}
+
+static void an_edit_of_the_tree_keeps_what_was_charged_ahead(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 4, 4);
+
+	world_teams(w, 24, 16);
+	m->run_time = 500 * USEC_PER_SEC;
+	job(w, "team-b", "long", 1, 4, 600);
+	job(w, "team-a", "gang", 4, 4, 0);
+	later(w, 61);
+	assert_int_equal(world_edit_tree(w, 28, 16), ERR_NONE);
+	later(w, 31);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 16000);
+	assert_int_equal(world_edit_tree(w, 28, 8), ERR_NONE); /* it fits its quota no more */
+	later(w, 31);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
+	job(w, "default", "endless", 1, 2, 0);
+	assert_true(is_placed(w, "default", "endless"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    STORY(small_jobs_pass_a_gang_for_ever_where_nothing_is_reserved),
+	    STORY(a_gang_starts_within_its_bound),
+	    STORY(only_what_ends_in_time_starts_on_a_reserved_cluster),
+	    STORY(a_job_without_a_limit_leaves_no_bound),
+	    STORY(quota_is_charged_ahead_and_given_back),
+	    STORY(a_gang_with_quota_ahead_starts_with_it),
+	    STORY(at_most_one_of_four_clusters_is_kept_free),
+	    STORY(a_restart_makes_the_reservation_again),
+	    STORY(an_edit_of_the_tree_keeps_what_was_charged_ahead),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
