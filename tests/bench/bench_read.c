@@ -381,7 +381,8 @@ static void bench_idle_watchers(struct scene *s)
 		die("watchers", e.text);
 	double each = (double)(bench_now_ns() - start) / s->n_watchers / 1e6;
 	double cpu = process_cpu(&s->server);
-	sleep((unsigned)seconds);
+	if (http_crowd_stay(crowd, seconds, &e) < 0)
+		die("watchers", e.text);
 	cpu = (process_cpu(&s->server) - cpu) / seconds * 100;
 	if (process_memory(&s->server, "data.mdb", &resident, &private) < 0)
 		die("memory", "cannot be read");

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -165,6 +166,16 @@ int http_crowd_open(const struct http_download *d, size_t n, struct http_crowd *
 	}
 	*ret = c;
 	return 0;
+}
+
+int http_crowd_stay(struct http_crowd *c, int seconds, struct err *reterr)
+{
+	struct pollfd *fds = xcalloc(c->n, sizeof(*fds));
+	for (size_t i = 0; i < c->n; i++)
+		fds[i] = (struct pollfd){.fd = c->conns[i].fd, .events = POLLRDHUP};
+	int rc = poll(fds, c->n, seconds * 1000);
+	free(fds);
+	return rc ? err_set(reterr, ERR_UNAVAILABLE, "a watch was cut") : 0;
 }
 
 struct http_crowd *http_crowd_close(struct http_crowd *c)

@@ -30,6 +30,8 @@ int http_download(const struct http_download *d, struct http_download_result *re
 struct http_crowd;
 int http_crowd_open(const struct http_download *d, size_t n, struct http_crowd **ret,
 		    struct err *reterr) MUST_CHECK;
+/* Lets `seconds` pass; -EAGAIN as soon as one of the connections is cut. */
+int http_crowd_stay(struct http_crowd *c, int seconds, struct err *reterr) MUST_CHECK;
 struct http_crowd *http_crowd_close(struct http_crowd *c); /* NULL is fine; returns NULL */
 
 #endif
