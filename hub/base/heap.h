@@ -8,8 +8,8 @@
  * takes them again a page at a time, with a system call and a page fault each.
  */
 
-/* Keeps up to 8 MiB at the end of each heap, and takes what is over 1 MiB from the kernel by itself.
- * For main(), before any thread; does nothing where the library has no such settings. */
+/* Keeps up to 8 MiB at the end of each heap, and takes what is over 1 MiB from the kernel by
+ * itself. For main(), before any thread; does nothing where the library has no such settings. */
 void heap_setup(void);
 
 #endif
