@@ -135,16 +135,27 @@ const struct kueue_flavor_spec *kueue_forest_flavor_spec(const struct kueue_fore
 	return &f->flavors.items[flavor]->spec;
 }
 
+/* A node that only waits to be buried has no number any more. */
+static uint32_t number_of_living(const struct kueue_forest *f, const struct map *m,
+				 struct span name)
+{
+	uint32_t number = number_of(m, name);
+
+	if (number == KUEUE_NONE || kueue_node(f, number)->declared ||
+	    kueue_node(f, number)->n_wanting)
+		return number;
+	kueue_tree_settle(f);
+	return number_of(m, name);
+}
+
 uint32_t kueue_forest_queue(const struct kueue_forest *f, struct span name)
 {
-	kueue_tree_settle(f);
-	return number_of(&f->queues, name);
+	return number_of_living(f, &f->queues, name);
 }
 
 uint32_t kueue_forest_cohort(const struct kueue_forest *f, struct span name)
 {
-	kueue_tree_settle(f);
-	return number_of(&f->cohorts, name);
+	return number_of_living(f, &f->cohorts, name);
 }
 
 /* ---- nodes ---- */
@@ -402,16 +413,25 @@ bool kueue_forest_is_queue(const struct kueue_forest *f, uint32_t node)
 	return kueue_node(f, node)->queue;
 }
 
+/* The way up is known from objects alone, so that loading many of them compiles nothing. */
 uint32_t kueue_forest_parent(const struct kueue_forest *f, uint32_t node)
 {
-	kueue_tree_settle(f);
-	return kueue_node(f, node)->parent;
+	const struct kueue_node *n = kueue_node(f, node);
+
+	if (!n->tree->stale && !n->cyclic)
+		return n->parent;
+	return kueue_node_ends(f, n) ? n->wanted : KUEUE_NONE;
 }
 
 uint32_t kueue_forest_root(const struct kueue_forest *f, uint32_t node)
 {
-	kueue_tree_settle(f);
-	return kueue_node(f, node)->tree->members.items[0];
+	const struct kueue_node *n = kueue_node(f, node);
+
+	if (!n->tree->stale && !n->cyclic)
+		return n->tree->members.items[0];
+	while (kueue_node_ends(f, n) && n->wanted != KUEUE_NONE)
+		n = kueue_node(f, n->wanted);
+	return n->number;
 }
 
 uint32_t kueue_forest_child(const struct kueue_forest *f, uint32_t node, size_t i)
@@ -443,7 +463,6 @@ static bool lacks_flavor(const struct kueue_forest *f, struct kueue_node *n)
 
 enum kueue_inactive kueue_forest_active(const struct kueue_forest *f, uint32_t queue)
 {
-	kueue_tree_settle(f);
 	struct kueue_node *n = kueue_node(f, queue);
 
 	if (!n->declared)
@@ -452,7 +471,7 @@ enum kueue_inactive kueue_forest_active(const struct kueue_forest *f, uint32_t q
 		return KUEUE_STOPPED;
 	if (lacks_flavor(f, n))
 		return KUEUE_FLAVOR_NOT_FOUND;
-	if (n->cyclic)
+	if ((n->tree->stale || n->cyclic) && !kueue_node_ends(f, n))
 		return KUEUE_COHORT_CYCLE;
 	return n->spec.inactive ? KUEUE_INACTIVE_BY_CORE : KUEUE_ACTIVE;
 }

@@ -152,11 +152,15 @@ static inline struct kueue_node *kueue_node_parent(const struct kueue_forest *f,
 /* The tree of a node will be compiled before anybody looks again. */
 void kueue_tree_spoil(struct kueue_forest *f, struct kueue_node *n);
 void kueue_tree_compile(struct kueue_forest *f);
+/* While a trial is open nothing is edited; at most a node waits to be buried, and goes on waiting.
+ */
 static inline void kueue_tree_settle(const struct kueue_forest *f)
 {
-	if (__builtin_expect(f->stale.len > 0, 0))
+	if (__builtin_expect(f->stale.len > 0, 0) && f->trials == 0)
 		kueue_tree_compile(f->self);
 }
+/* Whether the way up that objects name ends in a root within the depth allowed. */
+bool kueue_node_ends(const struct kueue_forest *f, const struct kueue_node *n);
 void kueue_tree_free(struct kueue_tree *t);
 /* Not its tree. */
 void kueue_node_free(struct kueue_forest *f, struct kueue_node *n);

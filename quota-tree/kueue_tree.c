@@ -60,8 +60,7 @@ static bool is_dead(const struct kueue_node *n)
 	return !n->declared && n->n_wanting == 0 && n->held.len == 0 && !rank_first(&n->holders);
 }
 
-/* Whether the way up ends in a root within the depth allowed. */
-static bool ends(const struct kueue_forest *f, const struct kueue_node *n)
+bool kueue_node_ends(const struct kueue_forest *f, const struct kueue_node *n)
 {
 	for (int depth = 0; n->wanted != KUEUE_NONE; depth++) {
 		if (depth == KUEUE_MAX_DEPTH)
@@ -288,7 +287,7 @@ void kueue_tree_compile(struct kueue_forest *f)
 	vec_foreach (&c.nodes, it) {
 		struct kueue_node *n = it->node;
 
-		n->cyclic = !ends(f, n);
+		n->cyclic = !kueue_node_ends(f, n);
 		f->n_cyclic += n->cyclic;
 		n->parent = n->cyclic ? KUEUE_NONE : n->wanted;
 		if (n->parent != KUEUE_NONE)

@@ -239,6 +239,31 @@ static void assert_usage_is_the_sum_of_charges(struct world *w)
 	}
 }
 
+/* Who stands below whom is the same before and after the trees are compiled. */
+static void assert_ways_up(struct world *w)
+{
+	struct up {
+		uint32_t parent, root;
+		enum kueue_inactive active;
+	} before[QUEUES + COHORTS + 1];
+	struct kueue_forest *f = w->f;
+	struct err err = ERR_INIT;
+
+	assert_true(f->nodes.len <= ARRAY_LEN(before));
+	for (uint32_t i = 0; i < f->nodes.len; i++)
+		if (f->nodes.items[i])
+			before[i] = (struct up){kueue_forest_parent(f, i), kueue_forest_root(f, i),
+						kueue_forest_active(f, i)};
+	assert_ok(kueue_forest_check(f, &err), &err);
+	for (uint32_t i = 0; i < f->nodes.len; i++)
+		if (f->nodes.items[i]) {
+			assert_int_equal(before[i].parent, kueue_forest_parent(f, i));
+			assert_int_equal(before[i].root, kueue_forest_root(f, i));
+			assert_int_equal(before[i].active, kueue_forest_active(f, i));
+			assert_int_equal(before[i].parent, f->nodes.items[i]->parent);
+		}
+}
+
 static void run(uint64_t seed, bool edges, bool edits)
 {
 	struct world w = {.rng = seed, .edges = edges, .f = kt_forest()};
@@ -261,6 +286,8 @@ static void run(uint64_t seed, bool edges, bool edits)
 			edit_queue(&w);
 		else if (edits)
 			edit_cohort(&w);
+		if (edits && dice >= 18 && step % 4 == 0)
+			assert_ways_up(&w);
 		if (step % 8 == 0 && kueue_forest_check(w.f, &err) < 0)
 			fail_msg("step %d: %s", step, err.text);
 		if (step % 8 == 0)

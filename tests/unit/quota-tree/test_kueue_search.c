@@ -286,6 +286,7 @@ static void run(uint64_t seed, bool fair, struct world *total)
 	options.preempt_within_nominal = seed % 2;
 	struct world w = {.w = kt_world_with(options), .rng = seed};
 	make_forest(&w);
+	kt_check(w.w.f); /* compiles it, for the first dump */
 	for (int i = 0; i < ROUNDS; i++)
 		round_of(&w, i);
 	kt_check(w.w.f);
