@@ -105,15 +105,20 @@ static void a_gang_starts_within_its_bound(void **state)
 	}
 }
 
+/* A job that runs on one node of four, and a gang that has starved for a second behind it. */
+static void gang_behind(struct world *w, const char *name, int limit)
+{
+	world_join(w, "c1", 4, 4)->run_time = 5000 * USEC_PER_SEC;
+	job(w, "default", name, 1, 4, limit);
+	job(w, "default", "gang", 4, 4, 0);
+	later(w, 61);
+}
+
 static void only_what_ends_in_time_starts_on_a_reserved_cluster(void **state)
 {
 	struct world *w = *state;
-	struct model *m = world_join(w, "c1", 4, 4);
 
-	m->run_time = 500 * USEC_PER_SEC;
-	job(w, "default", "long", 1, 4, 600);
-	job(w, "default", "gang", 4, 4, 0);
-	later(w, 61);
+	gang_behind(w, "long", 600);
 	assert_int_equal(world_events(w, "gang", "CapacityReserved", "Cluster c1"), 1);
 	job(w, "default", "endless", 1, 2, 0);
 	assert_false(is_placed(w, "default", "endless"));
@@ -130,12 +135,8 @@ static void only_what_ends_in_time_starts_on_a_reserved_cluster(void **state)
 static void a_job_without_a_limit_leaves_no_bound(void **state)
 {
 	struct world *w = *state;
-	struct model *m = world_join(w, "c1", 4, 4);
 
-	m->run_time = 5000 * USEC_PER_SEC;
-	job(w, "default", "endless", 1, 4, 0);
-	job(w, "default", "gang", 4, 4, 0);
-	later(w, 61);
+	gang_behind(w, "endless", 0);
 	assert_int_equal(world_events(w, "gang", "CapacityReserved", ""), 0);
 	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/gang/why"),
 			       "No bound on its wait exists"));
@@ -143,15 +144,24 @@ static void a_job_without_a_limit_leaves_no_bound(void **state)
 	assert_true(is_placed(w, "default", "other")); /* nothing is kept free in vain */
 }
 
-static void quota_is_charged_ahead_and_given_back(void **state)
+/* One node of four is busy for so many seconds: the gang of team-a waits, though its quota fits. */
+static struct model *teams_with_a_gang_that_waits(struct world *w, int seconds)
 {
-	struct world *w = *state;
 	struct model *m = world_join(w, "c1", 4, 4);
 
 	world_teams(w, 24, 16);
-	m->run_time = 500 * USEC_PER_SEC;
+	m->run_time = seconds * USEC_PER_SEC;
 	job(w, "team-b", "long", 1, 4, 600);
+	m->run_time = 500 * USEC_PER_SEC;
 	job(w, "team-a", "gang", 4, 4, 0);
+	return m;
+}
+
+static void quota_is_charged_ahead_and_given_back(void **state)
+{
+	struct world *w = *state;
+
+	teams_with_a_gang_that_waits(w, 500);
 	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
 	later(w, 61);
 	assert_int_equal(world_used(w, "root/a", "cpu"), 16000);
@@ -166,13 +176,8 @@ static void quota_is_charged_ahead_and_given_back(void **state)
 static void a_gang_with_quota_ahead_starts_with_it(void **state)
 {
 	struct world *w = *state;
-	struct model *m = world_join(w, "c1", 4, 4);
+	struct model *m = teams_with_a_gang_that_waits(w, 100);
 
-	world_teams(w, 24, 16);
-	m->run_time = 100 * USEC_PER_SEC;
-	job(w, "team-b", "long", 1, 4, 600);
-	m->run_time = 500 * USEC_PER_SEC;
-	job(w, "team-a", "gang", 4, 4, 0);
 	later(w, 61);
 	later(w, 50);
 	assert_true(is_placed(w, "team-a", "gang"));
@@ -208,12 +213,8 @@ static void at_most_one_of_four_clusters_is_kept_free(void **state)
 static void a_restart_makes_the_reservation_again(void **state)
 {
 	struct world *w = *state;
-	struct model *m = world_join(w, "c1", 4, 4);
 
-	world_teams(w, 24, 16);
-	m->run_time = 500 * USEC_PER_SEC;
-	job(w, "team-b", "long", 1, 4, 600);
-	job(w, "team-a", "gang", 4, 4, 0);
+	teams_with_a_gang_that_waits(w, 500);
 	later(w, 61);
 	world_restart(w);
 	later(w, 1);
@@ -226,12 +227,8 @@ static void a_restart_makes_the_reservation_again(void **state)
 static void an_edit_of_the_tree_keeps_what_was_charged_ahead(void **state)
 {
 	struct world *w = *state;
-	struct model *m = world_join(w, "c1", 4, 4);
 
-	world_teams(w, 24, 16);
-	m->run_time = 500 * USEC_PER_SEC;
-	job(w, "team-b", "long", 1, 4, 600);
-	job(w, "team-a", "gang", 4, 4, 0);
+	teams_with_a_gang_that_waits(w, 500);
 	later(w, 61);
 	assert_int_equal(world_edit_tree(w, 28, 16), ERR_NONE);
 	later(w, 31);
