@@ -1,6 +1,8 @@
 #include "core/admit.h"
 
 #include "base/json.h"
+#include "core/kueue/cluster_queue.h"
+#include "core/kueue/workload_admit.h"
 #include "core/priority.h"
 #include "core/quota.h"
 
@@ -23,8 +25,9 @@ static void draft_insert(struct object_draft *d, size_t at, const char *text)
 		d->extents.metadata.len += (uint32_t)n;
 }
 
-static void add_finalizer(struct object_draft *d)
+static void add_finalizer(struct object_draft *d, const char *finalizer)
 {
+	auto_buf text = BUF_INIT;
 	struct span meta = span_make(d->json + d->extents.metadata.at, d->extents.metadata.len);
 	struct span list;
 
@@ -35,16 +38,18 @@ static void add_finalizer(struct object_draft *d)
 		bool any = false;
 		while (json_text_next(list, &pos, &key, &value)) {
 			any = true;
-			if (span_is(json_text_plain(value), OBJECT_HUB_FINALIZER))
+			if (span_is(json_text_plain(value), finalizer))
 				return;
 		}
-		draft_insert(
-		    d, at, any ? "\"" OBJECT_HUB_FINALIZER "\"," : "\"" OBJECT_HUB_FINALIZER "\"");
+		buf_addf(&text, any ? "\"%s\"," : "\"%s\"", finalizer);
+		draft_insert(d, at, text.ptr);
 	} else {
-		draft_insert(d, d->extents.metadata.at + 1,
-			     "\"finalizers\":[\"" OBJECT_HUB_FINALIZER "\"],");
+		buf_addf(&text, "\"finalizers\":[\"%s\"],", finalizer);
+		draft_insert(d, d->extents.metadata.at + 1, text.ptr);
 	}
 	d->flags |= OBJECT_HAS_FINALIZERS;
+	if (strcmp(finalizer, OBJECT_HUB_FINALIZER) != 0)
+		d->flags |= OBJECT_FOREIGN_FINALIZERS;
 }
 
 #define STATUS_MEMBER ",\"status\":"
@@ -68,12 +73,12 @@ static void add_accepted_status(const struct core *c, const struct command *cmd,
 	    (struct store_extent){(uint32_t)(end + value), (uint32_t)(member.len - value)};
 }
 
-static bool has_hub_finalizer(struct core *c, const struct command *cmd)
+static bool has_finalizer(struct core *c, const struct command *cmd, const char *finalizer)
 {
 	struct store_object o;
 
 	return registry_get(c->batch, cmd->kind, span_of(cmd->ns), span_of(cmd->name), &o) == 0 &&
-	       core_has_hub_finalizer(&o);
+	       core_has_finalizer(&o, finalizer);
 }
 
 static bool is_main(const struct command *cmd)
@@ -96,14 +101,18 @@ int admit_command(struct core *c, struct command *cmd)
 
 	/* Also what an update leaves out: a PUT of a manifest must not let go of copies on members.
 	 * The hub takes it off itself when they are proven gone. */
-	if ((k->is_job || k->type == TYPE_CLUSTER) &&
-	    (cmd->verb == COMMAND_CREATE ||
-	     (cmd->verb == COMMAND_UPDATE && has_hub_finalizer(c, cmd))))
-		add_finalizer(&cmd->draft);
+	const char *finalizer = k->is_job || k->type == TYPE_CLUSTER ? OBJECT_HUB_FINALIZER
+				: k->type == TYPE_CLUSTER_QUEUE	     ? KUEUE_FINALIZER
+								     : NULL;
+	if (finalizer && (cmd->verb == COMMAND_CREATE ||
+			  (cmd->verb == COMMAND_UPDATE && has_finalizer(c, cmd, finalizer))))
+		add_finalizer(&cmd->draft, finalizer);
 	if (k->is_job && cmd->verb == COMMAND_CREATE)
 		add_accepted_status(c, cmd, &cmd->draft);
-	if (k->is_job || k->type == TYPE_CLUSTER)
+	if (finalizer)
 		return check_size(cmd);
+	if (k->type == TYPE_WORKLOAD)
+		return workload_admit_command(c, cmd);
 	if (k->type == TYPE_PRIORITY_CLASS && cmd->verb != COMMAND_DELETE)
 		return priority_admit_command(c, cmd);
 	if (k->type == TYPE_ELASTIC_QUOTA_TREE && is_main(cmd) &&

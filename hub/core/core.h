@@ -16,17 +16,19 @@
 #include <pthread.h>
 
 struct core;
+struct kueue_settings;
 
 struct core_options {
 	const struct kind_set *kinds;
 	struct store *truth, *mirror; /* borrowed */
 	const struct log *log;
-	const char *version;	  /* for /version */
-	bool require_policy;	  /* leave jobs alone that no policy selects */
-	usec keep_finished;	  /* copies of finished jobs stay this long */
-	usec starve_after;	  /* gangs that wait longer get a reservation; 0: none does */
-	pthread_t main_thread;	  /* gets SIGTERM when the core ends by itself */
-	usec (*clock)(void *arg); /* UTC; NULL: clock_now() */
+	const char *version; /* for /version */
+	bool require_policy; /* leave jobs alone that no policy selects */
+	usec keep_finished;  /* copies of finished jobs stay this long */
+	usec starve_after;   /* gangs that wait longer get a reservation; 0: none does */
+	const struct kueue_settings *kueue; /* NULL: Kueue's defaults */
+	pthread_t main_thread;		    /* gets SIGTERM when the core ends by itself */
+	usec (*clock)(void *arg);	    /* UTC; NULL: clock_now() */
 	void *clock_arg;
 	uint64_t seed; /* of the uids that the core gives; 0: from incarnation and clock */
 };

@@ -5,6 +5,7 @@
 #include "core/dispatch/courier.h"
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
+#include "core/kueue/workload_row.h"
 #include "core/queue_unit.h"
 #include "core/recorder.h"
 #include "core/retention.h"
@@ -158,6 +159,8 @@ static void finalize(struct core *c, struct job *j)
 	live_key(j, &key);
 	registry_delete_aux(c->batch, false, STORE_AUX_LIVE, buf_span(&key));
 	drop_unit(c, j);
+	if (j->workload)
+		workload_drop_row(c, j->workload);
 	if (registry_get(c->batch, j->kind, span_of(j->ns), span_of(j->name), &o) == 0 &&
 	    memcmp(o.uid, j->uid, STORE_UID_LEN) == 0 && (o.flags & OBJECT_DELETING))
 		core_remove_hub_finalizer(c, j->kind, &o);
@@ -180,6 +183,8 @@ static void flush_job(struct core *c, struct job *j)
 		flush_binding(c, j);
 	if (j->unit_dirty)
 		flush_unit(c, j);
+	if (j->workload && j->workload->dirty)
+		workload_flush(c, j->workload);
 	flush_live(c, j);
 	if (j->retention_dirty)
 		retention_write(c, j);
@@ -187,26 +192,39 @@ static void flush_job(struct core *c, struct job *j)
 	j->settled = is_over(j) && !j->status;
 }
 
-bool flush_jobs(struct core *c)
+static size_t rows_of(const struct job *j)
+{
+	return ROWS_PER_JOB + j->events.len + (j->workload ? workload_rows(j->workload) : 0);
+}
+
+/* The first `end` of the dirty ones. False when the batch had no room for all of them. */
+static bool flush_first(struct core *c, size_t end)
 {
 	size_t done = 0;
 
-	for (; done < c->dirty.len; done++) {
+	for (; done < end; done++) {
 		struct job *j = c->dirty.items[done];
-		if (registry_batch_full(c->batch) ||
-		    registry_batch_room(c->batch) < ROWS_PER_JOB + j->events.len)
+		if (registry_batch_full(c->batch) || registry_batch_room(c->batch) < rows_of(j))
 			break;
 		j->dirty = false;
 		flush_job(c, j);
 		j->flushed = true;
 		vec_push(&c->flushed, j);
 	}
+	bool all = done == end;
 	if (done)
 		memmove(c->dirty.items, c->dirty.items + done,
 			(c->dirty.len - done) * sizeof(*c->dirty.items));
 	c->dirty.len -= done;
 	c->n_freed -= done < c->n_freed ? done : c->n_freed;
-	return c->dirty.len > 0;
+	return all;
+}
+
+bool flush_jobs(struct core *c)
+{
+	/* What gave quota back goes before what took it, with a job or without. */
+	return !flush_first(c, c->n_freed) || !kueue_flush_workloads(c, true) ||
+	       !kueue_flush_workloads(c, false) || !flush_first(c, c->dirty.len);
 }
 
 bool flush_owes_admissions(const struct core *c)

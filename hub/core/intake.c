@@ -2,6 +2,7 @@
 
 #include "core/admit.h"
 #include "core/flush.h"
+#include "core/kueue/kueue.h"
 #include "core/query.h"
 #include "core/quota.h"
 
@@ -40,6 +41,10 @@ bool intake_starved(struct core *c)
  * old tree is written first, and nobody is admitted by it in the batch that holds the new one. */
 static bool must_wait(struct core *c, const struct command *cmd)
 {
+	if (kueue_is_quota(cmd->kind)) {
+		c->kueue->edited = true;
+		return kueue_owes_admissions(c);
+	}
 	if (cmd->kind->type != TYPE_ELASTIC_QUOTA_TREE)
 		return false;
 	c->quota.edited = true;

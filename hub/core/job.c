@@ -5,6 +5,7 @@
 #include "core/admission/pump.h"
 #include "core/admission/settle.h"
 #include "core/dispatch/prepare.h"
+#include "core/kueue/workload.h"
 #include "core/pod_constraint.h"
 #include "core/priority.h"
 #include "quota-tree/quota_message.h"
@@ -167,6 +168,8 @@ void job_destroy(struct core *c, struct job *j)
 		drop_from(c->flushed.items, &c->flushed.len, j);
 	core_job_timer_remove(c, j);
 	settle_leave_member(c, j, j->dispatch.member);
+	if (j->workload)
+		workload_destroy(c, j->workload);
 	if (j->ask)
 		pump_leave_ask(c, j->ask);
 	placer_ask_unref(c->placer, j->ask);
@@ -218,8 +221,31 @@ static int requests_of(struct core *c, struct arena *mem, const struct template_
 	return 0;
 }
 
-static int shape_of(struct core *c, const struct job *j, struct arena *mem, struct job_shape *ret,
-		    struct err *reterr)
+/* Two lists behind each other. */
+#define JOIN(mem, T, a, n_a, b, n_b)                                                               \
+	({                                                                                         \
+		T *both_ = arena_array(mem, T, (n_a) + (n_b));                                     \
+		if (n_a)                                                                           \
+			memcpy(both_, a, (n_a) * sizeof(T));                                       \
+		if (n_b)                                                                           \
+			memcpy(both_ + (n_a), b, (n_b) * sizeof(T));                               \
+		both_;                                                                             \
+	})
+
+static void add_term(struct pod_set *set, const struct job_term *t, struct arena *mem)
+{
+	set->selector =
+	    JOIN(mem, struct label, set->selector, set->n_selector, t->labels, t->n_labels);
+	set->n_selector += t->n_labels;
+	set->tolerations = JOIN(mem, struct toleration, set->tolerations, set->n_tolerations,
+				t->tolerations, t->n_tolerations);
+	set->n_tolerations += t->n_tolerations;
+	if (t->count >= 0)
+		set->count = t->count;
+}
+
+static int shape_of(struct core *c, const struct job *j, const struct job_term *terms,
+		    struct arena *mem, struct job_shape *ret, struct err *reterr)
 {
 	struct pod_set *sets = arena_array(mem, struct pod_set, j->digest.n_pod_sets);
 
@@ -238,6 +264,8 @@ static int shape_of(struct core *c, const struct job *j, struct arena *mem, stru
 		    .tolerations = k.tolerations,
 		    .n_tolerations = k.n_tolerations,
 		};
+		if (terms)
+			add_term(&sets[i], &terms[i], mem);
 		if (p->exclusive_topology.len)
 			ret->exclusive_topology = p->exclusive_topology;
 		int r = requests_of(c, mem, &p->pod, &sets[i], reterr);
@@ -250,6 +278,12 @@ static int shape_of(struct core *c, const struct job *j, struct arena *mem, stru
 int job_ask(struct core *c, struct job *j, const struct propagation_policy *policy,
 	    struct err *reterr)
 {
+	return job_ask_with(c, j, policy, NULL, reterr);
+}
+
+int job_ask_with(struct core *c, struct job *j, const struct propagation_policy *policy,
+		 const struct job_term *terms, struct err *reterr)
+{
 	auto_arena mem = ARENA_INIT;
 	char api_version[KIND_API_VERSION_MAX];
 	struct placement_spec placement = policy->placement;
@@ -257,7 +291,7 @@ int job_ask(struct core *c, struct job *j, const struct propagation_policy *poli
 	struct shape *shape;
 	struct ask *ask;
 
-	int r = shape_of(c, j, &mem, &spec, reterr);
+	int r = shape_of(c, j, terms, &mem, &spec, reterr);
 	if (r == 0)
 		r = fleet_shape_ref(c->fleet, &spec, &shape, reterr);
 	if (r < 0)
@@ -330,6 +364,16 @@ const char *job_text(const struct job *j, char out[JOB_TEXT_MAX])
 	return out;
 }
 
+static void add_event(struct core *c, struct job *j, struct job_event take)
+{
+	if (j->events.len >= 16) {
+		free(take.message);
+		return; /* a burst within one batch; the reasons repeat */
+	}
+	vec_push(&j->events, take);
+	core_job_dirty(c, j);
+}
+
 void job_event_add(struct core *c, struct job *j, const char *type, const char *reason,
 		   const char *fmt, ...)
 {
@@ -339,10 +383,19 @@ void job_event_add(struct core *c, struct job *j, const char *type, const char *
 	va_start(ap, fmt);
 	(void)vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	if (j->events.len >= 16)
-		return; /* a burst within one batch; the reasons repeat */
-	vec_push(&j->events, (struct job_event){type, reason, xstrdup(line)});
-	core_job_dirty(c, j);
+	add_event(c, j, (struct job_event){type, reason, xstrdup(line), false});
+}
+
+void job_queue_event(struct core *c, struct job *j, const char *type, const char *reason,
+		     const char *fmt, ...)
+{
+	char line[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	add_event(c, j, (struct job_event){type, reason, xstrdup(line), true});
 }
 
 void job_add_totals(const struct job *j, struct buf *out)

@@ -26,6 +26,17 @@ struct job *job_by_number(const struct core *c, uint64_t number);
  * when the shape is beyond limits. */
 int job_ask(struct core *c, struct job *j, const struct propagation_policy *policy,
 	    struct err *reterr) MUST_CHECK;
+/* What an admission adds to a pod set: node labels and tolerations of its flavors, fewer pods. */
+struct job_term {
+	const struct label *labels;
+	size_t n_labels;
+	const struct toleration *tolerations;
+	size_t n_tolerations;
+	int64_t count; /* pods; -1: all that it asks */
+};
+/* The same for pods as they will be: `terms` by pod set. */
+int job_ask_with(struct core *c, struct job *j, const struct propagation_policy *policy,
+		 const struct job_term *terms, struct err *reterr) MUST_CHECK;
 
 /* The job's whole request as (resource, amount) sums over all pods; *ret_n entries, at most
  * JOB_MAX_RESOURCES. Saturates. Spans borrow from the digest. */
@@ -49,5 +60,9 @@ const char *job_text(const struct job *j, char out[JOB_TEXT_MAX]);
 /* Adds an event to record with the next flush; message is formatted. type: Normal or Warning. */
 void job_event_add(struct core *c, struct job *j, const char *type, const char *reason,
 		   const char *fmt, ...) PRINTF_LIKE(5, 6);
+
+/* The same, as Kueue's controller of the kind. */
+void job_queue_event(struct core *c, struct job *j, const char *type, const char *reason,
+		     const char *fmt, ...) PRINTF_LIKE(5, 6);
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/core_thread.h"
 #include "core/dispatch/courier.h"
 #include "core/job.h"
+#include "core/kueue/kueue.h"
 #include "core/member.h"
 #include "core/priority.h"
 #include "core/restore.h"
@@ -36,6 +37,7 @@ int memory_open(struct core *c, struct err *reterr)
 	c->ledger = ledger_create(c->fleet);
 	c->waiting = waiting_create(c->placer);
 	c->starvation = starvation_create();
+	kueue_open(c);
 	c->retention_next = 0;
 	int r = c->born ? 0 : born(c, reterr);
 	if (r == 0)
@@ -101,6 +103,7 @@ static void asks_close(struct core *c)
 		free(w->reason);
 		free(w->summary);
 		vec_done(&w->newcomers);
+		vec_done(&w->shapes);
 		vec_done(&w->heap);
 	}
 	vec_done(&c->asks);
@@ -131,6 +134,7 @@ void memory_close(struct core *c)
 {
 	quota_close(c);
 	jobs_close(c);
+	kueue_close(c);
 	asks_close(c);
 	c->ledger = ledger_destroy(c->ledger);
 	vec_foreach (&c->members, p)

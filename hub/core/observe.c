@@ -5,6 +5,8 @@
 #include "core/admission/settle.h"
 #include "core/dispatch/dependency.h"
 #include "core/job.h"
+#include "core/kueue/kueue.h"
+#include "core/kueue/workload.h"
 #include "core/member.h"
 #include "core/policy_spec.h"
 #include "core/priority.h"
@@ -120,7 +122,7 @@ static bool is_interesting(const struct kind *k)
 	case TYPE_SERVICE_ACCOUNT:
 		return true;
 	default:
-		return k->is_job;
+		return k->is_job || kueue_is_interesting(k);
 	}
 }
 
@@ -141,8 +143,12 @@ void observe_collect(struct core *c)
 	size_t n;
 	const struct registry_change *changes = registry_changes(c->batch, &n);
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		if (changes[i].kind->type == TYPE_WORKLOAD && changes[i].op == STORE_PUT &&
+		    workload_is_own_change(c, &changes[i].object))
+			continue;
 		observe_enqueue(c, changes[i].kind, &changes[i].object.key);
+	}
 	c->observed_revision = num_max(c->observed_revision, registry_truth_revision(c->batch));
 }
 
@@ -156,8 +162,8 @@ struct span observe_saved_key(void)
 
 void observe_save(struct core *c)
 {
-	if (c->observed.len || c->dirty.len || registry_batch_full(c->batch) ||
-	    c->observed_revision < c->observed_saved + SAVE_EVERY)
+	if (c->observed.len || c->dirty.len || c->kueue->dirty.len ||
+	    registry_batch_full(c->batch) || c->observed_revision < c->observed_saved + SAVE_EVERY)
 		return;
 	c->observed_saved = c->observed_revision;
 	registry_put_aux(c->batch, false, STORE_AUX_CURSOR, observe_saved_key(),
@@ -170,6 +176,8 @@ void observe_present(struct core *c, const struct kind *kind, const struct store
 		job_observe(c, kind, o);
 		return;
 	}
+	if (kueue_observe(c, kind, o))
+		return;
 	dependency_observe(c, kind, o->key.ns, o->key.name);
 	switch (kind->type) {
 	case TYPE_CLUSTER:
@@ -192,6 +200,9 @@ void observe_present(struct core *c, const struct kind *kind, const struct store
 	case TYPE_PRIORITY_CLASS:
 		priority_observe(c, o);
 		break;
+	case TYPE_NAMESPACE:
+		kueue_observe_namespace(c, o->key.name);
+		break;
 	default:
 		break;
 	}
@@ -205,6 +216,8 @@ static void observe_absent(struct core *c, const struct observed *o)
 		job_gone(c, o->kind, ns, name);
 		return;
 	}
+	if (kueue_observe_absent(c, o->kind, ns, name))
+		return;
 	dependency_observe(c, o->kind, ns, name);
 	switch (o->kind->type) {
 	case TYPE_CLUSTER:

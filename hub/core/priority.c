@@ -18,7 +18,7 @@ static const struct {
     {"system-node-critical", 2000001000},
 };
 
-static bool value_of(const struct core *c, struct span name, int32_t *ret)
+bool priority_value(const struct core *c, struct span name, int32_t *ret)
 {
 	const struct class *k = map_get(&c->priority_classes, name);
 
@@ -40,7 +40,7 @@ void priority_resolve(const struct core *c, struct job *j)
 	struct span name = j->digest.priority_class;
 
 	j->priority_pending = false;
-	if (name.len && value_of(c, name, &j->priority))
+	if (name.len && priority_value(c, name, &j->priority))
 		return;
 	j->priority_pending = name.len > 0;
 	j->priority = c->default_priority;

@@ -22,6 +22,8 @@ void priority_resolve(const struct core *c, struct job *j);
 /* A user's create or update of a class: refused (ERR_FORBIDDEN, in cmd->err) when it makes a second
  * default. */
 int priority_admit_command(struct core *c, struct command *cmd);
+/* The value of a PriorityClass; false when there is none of this name. */
+bool priority_value(const struct core *c, struct span name, int32_t *ret);
 /* Drops all classes from memory. */
 void priority_close(struct core *c);
 

@@ -1,22 +1,24 @@
 #include "core/recorder.h"
 
+#include "base/num.h"
 #include "core/object_writer.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 
-static void add_involved(struct buf *b, const struct job *j)
+static void add_involved(struct buf *b, const struct recorder_event *e)
 {
 	char api_version[KIND_API_VERSION_MAX];
 
 	buf_addf(b, ",\"involvedObject\":{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"namespace\":",
-		 kind_api_version(j->kind, api_version), j->kind->kind);
-	buf_add_json_str(b, span_of(j->ns));
+		 kind_api_version(e->kind, api_version), e->kind->kind);
+	buf_add_json_str(b, e->ns);
 	buf_add_str(b, ",\"name\":");
-	buf_add_json_str(b, span_of(j->name));
-	buf_addf(b, ",\"uid\":\"%s\"}", j->uid_text);
+	buf_add_json_str(b, e->name);
+	buf_addf(b, ",\"uid\":\"%s\"}", e->uid_text);
 }
 
-void recorder_write(struct core *c, const struct job *j, const struct job_event *e)
+void recorder_write_about(struct core *c, const struct recorder_event *e)
 {
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_EVENT);
 	char name[STORE_MAX_NAME + 1], when[CLOCK_TEXT_MAX];
@@ -27,21 +29,43 @@ void recorder_write(struct core *c, const struct job *j, const struct job_event 
 
 	registry_new_uid(c->registry, uid);
 	memcpy(&tail, uid, sizeof(tail));
-	(void)snprintf(name, sizeof(name), "%.230s.%016" PRIx64, j->name, tail);
-	object_writer_begin(&w, &(struct object_head){.kind = kind,
-						      .ns = span_of(j->ns),
-						      .name = span_of(name),
-						      .uid = uid,
-						      .created = c->now});
-	add_involved(&w.text, j);
+	(void)snprintf(name, sizeof(name), "%.*s.%016" PRIx64,
+		       (int)num_min((int64_t)e->name.len, 230), e->name.ptr, tail);
+	object_writer_begin(
+	    &w,
+	    &(struct object_head){
+		.kind = kind, .ns = e->ns, .name = span_of(name), .uid = uid, .created = c->now});
+	add_involved(&w.text, e);
 	buf_addf(&w.text, ",\"type\":\"%s\",\"reason\":\"%s\",\"message\":", e->type, e->reason);
 	buf_add_json_str(&w.text, span_of(e->message));
 	clock_format(c->now, when);
 	buf_addf(&w.text,
-		 ",\"source\":{\"component\":\"default-scheduler\"},\"firstTimestamp\":\"%s\","
+		 ",\"source\":{\"component\":\"%s\"},\"firstTimestamp\":\"%s\","
 		 "\"lastTimestamp\":\"%s\",\"count\":1,\"eventTime\":null,"
-		 "\"reportingComponent\":\"default-scheduler\",\"reportingInstance\":\"\"",
-		 when, when);
+		 "\"reportingComponent\":\"%s\",\"reportingInstance\":\"\"",
+		 e->component, when, when, e->component);
 	if (object_writer_end(&w, &draft, NULL) == 0)
-		(void)core_put(c, kind, span_of(j->ns), span_of(name), &draft);
+		(void)core_put(c, kind, e->ns, span_of(name), &draft);
+}
+
+void recorder_write(struct core *c, const struct job *j, const struct job_event *e)
+{
+	char component[192] = "default-scheduler";
+
+	if (e->of_queue) {
+		int n = snprintf(component, sizeof(component), "%s/%s-kueue-controller",
+				 j->kind->group, j->kind->kind);
+		for (int i = 0; i < n && component[i]; i++)
+			component[i] = (char)tolower((unsigned char)component[i]);
+	}
+	recorder_write_about(c, &(struct recorder_event){
+				    .kind = j->kind,
+				    .ns = span_of(j->ns),
+				    .name = span_of(j->name),
+				    .uid_text = j->uid_text,
+				    .component = component,
+				    .type = e->type,
+				    .reason = e->reason,
+				    .message = e->message,
+				});
 }

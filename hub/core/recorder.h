@@ -6,6 +6,14 @@
  */
 #include "core/state.h"
 
+/* An event about any object. */
+struct recorder_event {
+	const struct kind *kind;
+	struct span ns, name;
+	const char *uid_text, *component, *type, *reason, *message;
+};
+void recorder_write_about(struct core *c, const struct recorder_event *e);
+/* About a job; what its Kueue queue says comes from Kueue's component for its kind. */
 void recorder_write(struct core *c, const struct job *j, const struct job_event *e);
 
 #endif

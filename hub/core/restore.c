@@ -8,6 +8,7 @@
 #include "core/dispatch/courier.h"
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
+#include "core/kueue/admission.h"
 #include "core/member.h"
 #include "core/observe.h"
 #include "core/queue_unit.h"
@@ -68,7 +69,10 @@ static void restore_placement(struct core *c, struct job *j)
 		buf_addf(&name, "%s/%s/%s", j->ns, j->name, j->kind->kind);
 		j->elastic_name = buf_steal(&name, NULL);
 	}
-	if (!j->finished && job_ask(c, j, p, NULL) == 0 && m->view != CLUSTER_NONE)
+	bool admitted = j->workload && workload_holds_quota(j->workload);
+	if (!j->finished &&
+	    (admitted ? admission_ask(c, j->workload, NULL) : job_ask(c, j, p, NULL)) == 0 &&
+	    m->view != CLUSTER_NONE)
 		restore_charges(c, j, m);
 }
 
@@ -102,6 +106,7 @@ struct job *restore_job(struct core *c, const struct kind *kind, const struct st
 	if (j->finished)
 		j->phase = copy_info_phase(kind->type, store_object_part(o, o->extents.status));
 	prepare_revive(c, j);
+	workload_restore_job(c, j);
 	restore_unit(c, j);
 	restore_placement(c, j);
 	/* What an earlier process had under way is lost. */
@@ -196,6 +201,12 @@ int restore_all(struct core *c, struct err *reterr)
 	    TYPE_CLUSTER_PROPAGATION_POLICY,
 	    TYPE_ELASTIC_QUOTA_TREE,
 	    TYPE_QUEUE,
+	    TYPE_WORKLOAD_PRIORITY_CLASS,
+	    TYPE_RESOURCE_FLAVOR,
+	    TYPE_COHORT,
+	    TYPE_ADMISSION_CHECK,
+	    TYPE_CLUSTER_QUEUE,
+	    TYPE_LOCAL_QUEUE,
 	};
 	struct store_reader *reader;
 	int r = 0;
@@ -213,6 +224,9 @@ int restore_all(struct core *c, struct err *reterr)
 				    reterr);
 	if (r == 0)
 		r = store_scan_aux(reader, STORE_AUX_LIVE, SPAN(""), restore_live, c);
+	/* Those of no job. */
+	if (r == 0)
+		r = restore_type(c, TYPE_WORKLOAD, reterr);
 	if (r < 0)
 		return r;
 	r = replay(c, reterr);

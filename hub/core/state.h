@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "core/dispatch/dispatch.h"
+#include "core/kueue/settings.h"
 #include "kinds/job_digest.h"
 #include "kinds/types.h"
 #include "kube/kind.h"
@@ -119,6 +120,7 @@ enum job_hold { /* why a job is not even offered for placement */
 		HOLD_NO_POLICY,	       /* requirePolicy */
 		HOLD_NO_QUOTA,	       /* belongs to no elastic quota */
 		HOLD_NO_QUEUE,	       /* names a LocalQueue that does not exist */
+		HOLD_QUEUE,	       /* its queue takes nobody, or not this job */
 		HOLD_POLICY_SUSPENDED, /* suspension.dispatching */
 		HOLD_MAX,
 };
@@ -127,6 +129,7 @@ struct job_event {	  /* waits to be recorded */
 	const char *type; /* Normal, Warning */
 	const char *reason;
 	char *message;
+	bool of_queue; /* said by its Kueue queue */
 };
 
 struct job {
@@ -169,6 +172,9 @@ struct job {
 	uint8_t unit_uid[STORE_UID_LEN];
 	usec unit_created, dequeued_at;
 	const char *unit_phase;
+
+	/* of a Kueue queue: core/kueue. NULL: not queued there */
+	struct workload *workload;
 
 	/* dispatch */
 	struct dispatch_state dispatch;
@@ -224,6 +230,7 @@ struct waiting_jobs {
 	usec explained_at;
 	struct VEC(uint64_t) newcomers; /* numbers of jobs that were not told anything yet */
 	struct ask *parked;		/* the reference that keeps a parked ask alive */
+	struct VEC(uint32_t) shapes;	/* of Kueue's engine: woken with it */
 };
 
 /* ---- the quota tree ---- */
@@ -255,6 +262,7 @@ struct core_settings {
 	bool require_policy; /* jobs that no policy selects are left alone */
 	usec keep_finished;  /* members.keepFinished */
 	usec starve_after;   /* starvation.after; 0: nothing is ever reserved */
+	struct kueue_settings kueue;
 };
 
 /* A committed change that the core has yet to look at; level-triggered: only the name counts. */
@@ -321,6 +329,7 @@ struct core {
 	struct VEC(struct waiting_jobs) asks; /* by ask id */
 	struct VEC(uint32_t) ready_asks;
 	struct quota quota;
+	struct kueue *kueue;
 
 	/* The first n_freed of the dirty ones let go of quota and nodes since their last flush:
 	 * they are written before any that took them, whichever batch that falls into. */
@@ -360,7 +369,12 @@ int core_put(struct core *c, const struct kind *kind, struct span ns, struct spa
 	     struct object_draft *take_draft);
 void core_delete(struct core *c, const struct kind *kind, struct span ns, struct span name);
 bool core_has_hub_finalizer(const struct store_object *o);
-/* Takes the hub's finalizer off an object; the row goes when it was the last one. Two rows. */
+/* Takes a finalizer off an object that is being deleted; the row goes when it was the last one. Two
+ * rows. */
+bool core_has_finalizer(const struct store_object *o, const char *finalizer);
+void core_remove_finalizer(struct core *c, const struct kind *kind, const struct store_object *o,
+			   const char *finalizer);
+/* The same for the hub's own. */
 void core_remove_hub_finalizer(struct core *c, const struct kind *kind,
 			       const struct store_object *o);
 /* Throws memory away and reads it from the store again. */

@@ -3,6 +3,7 @@
 #include "base/num.h"
 #include "core/dispatch/courier.h"
 #include "core/dispatch/dependency.h"
+#include "core/kueue/kueue.h"
 #include "core/member.h"
 #include "core/member_event.h"
 #include "core/unjoin.h"
@@ -85,6 +86,7 @@ void timers_run(struct core *c)
 		if (j->dispatch.retry_at > c->now)
 			core_job_timer(c, j, j->dispatch.retry_at);
 	}
+	kueue_timers(c);
 	vec_foreach (&c->members, p) {
 		struct member *m = *p;
 		if (!m)

@@ -10,6 +10,7 @@
 #include "core/facts.h"
 #include "core/flush.h"
 #include "core/intake.h"
+#include "core/kueue/kueue.h"
 #include "core/member.h"
 #include "core/member_view.h"
 #include "core/observe.h"
@@ -28,6 +29,7 @@ usec core_next_time(const struct core *c)
 	t = num_min(t, member_view_due(c));
 	t = num_min(t, quota_due(c));
 	t = num_min(t, starvation_due(c));
+	t = num_min(t, kueue_due(c));
 	return num_min(t, retention_due(c));
 }
 
@@ -58,6 +60,7 @@ static bool plan(struct core *c)
 	more |= flush_jobs(c);
 	member_view_flush(c);
 	quota_flush(c);
+	kueue_flush_status(c);
 	retention_run(c);
 	cursors_flush(c);
 	observe_save(c);
@@ -85,7 +88,7 @@ static bool turn(struct core *c, struct err *reterr)
 		inbox_release(c->inbox, c->batch);
 		flush_committed(c);
 		turn_send_orders(c);
-		more |= c->observed.len > 0 || c->dirty.len > 0;
+		more |= c->observed.len > 0 || c->dirty.len > 0 || c->kueue->dirty.len > 0;
 	} else {
 		registry_reply(c->batch);
 		c->failed = reterr->kind != ERR_NO_SPACE;

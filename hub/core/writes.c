@@ -25,7 +25,7 @@ void core_delete(struct core *c, const struct kind *kind, struct span ns, struct
 			  kind->kind, SPAN_ARGS(ns), SPAN_ARGS(name), -r);
 }
 
-bool core_has_hub_finalizer(const struct store_object *o)
+bool core_has_finalizer(const struct store_object *o, const char *finalizer)
 {
 	struct span list, value;
 
@@ -33,18 +33,37 @@ bool core_has_hub_finalizer(const struct store_object *o)
 	    json_text_type(list) != JSON_ARRAY)
 		return false;
 	for (size_t pos = 0; json_text_next(list, &pos, NULL, &value);)
-		if (span_is(json_text_plain(value), OBJECT_HUB_FINALIZER))
+		if (span_is(json_text_plain(value), finalizer))
 			return true;
 	return false;
 }
 
-void core_remove_hub_finalizer(struct core *c, const struct kind *kind,
-			       const struct store_object *o)
+bool core_has_hub_finalizer(const struct store_object *o)
+{
+	return core_has_finalizer(o, OBJECT_HUB_FINALIZER);
+}
+
+static size_t n_finalizers(const struct store_object *o)
+{
+	struct span list, value;
+	size_t n = 0;
+
+	if (json_text_path(o->json, &list, "metadata", "finalizers", NULL) == 0 &&
+	    json_text_type(list) == JSON_ARRAY)
+		for (size_t pos = 0; json_text_next(list, &pos, NULL, &value);)
+			n++;
+	return n;
+}
+
+void core_remove_finalizer(struct core *c, const struct kind *kind, const struct store_object *o,
+			   const char *finalizer)
 {
 	auto_json *tree = NULL;
 	struct object_draft draft;
 
-	if (!(o->flags & OBJECT_FOREIGN_FINALIZERS)) {
+	if (!core_has_finalizer(o, finalizer))
+		return;
+	if (n_finalizers(o) == 1) {
 		core_delete(c, kind, o->key.ns, o->key.name);
 		return;
 	}
@@ -52,11 +71,20 @@ void core_remove_hub_finalizer(struct core *c, const struct kind *kind,
 		return;
 	struct cJSON *list = json_path(tree, "metadata", "finalizers", NULL);
 	json_foreach (list, f) {
-		if (json_value_str(f) && strcmp(json_value_str(f), OBJECT_HUB_FINALIZER) == 0) {
+		if (json_value_str(f) && strcmp(json_value_str(f), finalizer) == 0) {
 			json_remove_child(list, f);
 			break;
 		}
 	}
 	if (object_draft_from_tree(kind, tree, &draft, NULL) == 0)
 		(void)core_put(c, kind, o->key.ns, o->key.name, &draft);
+}
+
+void core_remove_hub_finalizer(struct core *c, const struct kind *kind,
+			       const struct store_object *o)
+{
+	if (!(o->flags & OBJECT_FOREIGN_FINALIZERS))
+		core_delete(c, kind, o->key.ns, o->key.name);
+	else
+		core_remove_finalizer(c, kind, o, OBJECT_HUB_FINALIZER);
 }

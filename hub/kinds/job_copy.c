@@ -40,6 +40,89 @@ static void mark_object(struct cJSON *meta, const struct job_copy_options *o)
 	json_set_str(annotations, COPY_ANNOTATION_EPOCH, epoch);
 }
 
+/* ---- what a queue adds ---- */
+
+static int add_pairs(struct cJSON *to, const struct cJSON *pairs, const char *path,
+		     const char *what, struct err *reterr)
+{
+	json_foreach (pairs, p) {
+		const struct cJSON *was = json_get(to, json_key(p));
+		if (was && !json_equal(was, p))
+			return err_set_field(reterr, ERR_INVALID, path,
+					     "%s %s is set to another value by the job", what,
+					     json_key(p));
+		if (!was)
+			json_add(to, json_key(p), json_dup(p));
+	}
+	return 0;
+}
+
+static int add_to_object(struct cJSON *parent, const char *key, const struct cJSON *pairs,
+			 const char *path, struct err *reterr)
+{
+	if (!json_first(pairs))
+		return 0;
+	struct cJSON *to = json_ensure_object(parent, key);
+	if (!to)
+		return err_set_field(reterr, ERR_INVALID, path, "%s is not an object", key);
+	return add_pairs(to, pairs, path, key, reterr);
+}
+
+static void add_tolerations(struct cJSON *spec, const struct cJSON *list)
+{
+	if (!json_first(list))
+		return;
+	if (!json_is(json_get(spec, "tolerations"), JSON_ARRAY))
+		json_set(spec, "tolerations", json_array());
+	json_foreach (list, t)
+		json_append(json_get(spec, "tolerations"), json_dup(t));
+}
+
+static int update_template(const struct job_template *t, const struct cJSON *update,
+			   struct err *reterr)
+{
+	struct cJSON *meta = json_ensure_object(t->node, "metadata");
+	struct cJSON *spec = json_ensure_object(t->node, "spec");
+
+	if (!meta || !spec)
+		return err_set_field(reterr, ERR_INVALID, t->path, "not a pod template");
+	int r = add_to_object(meta, "labels", json_get(update, "labels"), t->path, reterr);
+	if (r == 0)
+		r = add_to_object(meta, "annotations", json_get(update, "annotations"), t->path,
+				  reterr);
+	if (r == 0)
+		r = add_to_object(spec, "nodeSelector", json_get(update, "nodeSelector"), t->path,
+				  reterr);
+	if (r == 0)
+		add_tolerations(spec, json_get(update, "tolerations"));
+	return r;
+}
+
+/* Fewer pods than it asks, of a Job alone (job-min-parallelism). */
+static void update_count(uint16_t type, struct cJSON *copy, const struct cJSON *update)
+{
+	const char *equal = json_value_str(
+	    json_path(copy, "metadata", "annotations", JOB_KEY_EQUAL_COMPLETIONS, NULL));
+	struct cJSON *spec = json_get(copy, "spec");
+	int64_t count;
+
+	if (type != TYPE_JOB || json_int64(update, "count", &count) < 0)
+		return;
+	json_set_int(spec, "parallelism", count);
+	if (equal && strcmp(equal, "true") == 0)
+		json_set_int(spec, "completions", count);
+}
+
+static const struct cJSON *update_of(const struct cJSON *updates, const char *set)
+{
+	json_foreach (updates, u) {
+		const char *name = json_str(u, "name");
+		if (name && set && strcmp(name, set) == 0)
+			return u;
+	}
+	return NULL;
+}
+
 static int mark_templates(const struct job_shape *s, struct cJSON *copy,
 			  const struct job_copy_options *o, struct err *reterr)
 {
@@ -61,6 +144,11 @@ static int mark_templates(const struct job_shape *s, struct cJSON *copy,
 		json_set_str(labels, POD_LABEL_JOB_UID, o->job_uid);
 		json_set_str(labels, POD_LABEL_POD_SET, all.items[i].set);
 		json_set_str(labels, POD_LABEL_EPOCH, epoch);
+		const struct cJSON *update = update_of(o->pod_set_updates, all.items[i].set);
+		int r = update ? update_template(&all.items[i], update, reterr) : 0;
+		if (r < 0)
+			return r;
+		update_count(s->type, copy, update);
 	}
 	return 0;
 }

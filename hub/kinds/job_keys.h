@@ -6,6 +6,7 @@
 #define JOB_KEY_PRIORITY_CLASS		"kueue.x-k8s.io/priority-class"
 #define JOB_KEY_MAX_EXECUTION		"kueue.x-k8s.io/max-exec-time-seconds"
 #define JOB_KEY_MIN_PARALLELISM		"kueue.x-k8s.io/job-min-parallelism"
+#define JOB_KEY_EQUAL_COMPLETIONS	"kueue.x-k8s.io/job-completions-equal-parallelism"
 #define JOB_KEY_QUOTA			"quota.scheduling.alibabacloud.com/name"
 #define JOB_KEY_QUOTA_KOORDINATOR	"quota.scheduling.koordinator.sh/name"
 #define JOB_KEY_PREEMPTIBLE		"quota.scheduling.alibabacloud.com/preemptible"

@@ -154,6 +154,19 @@ static enum copy_phase ray_job_phase(struct span status)
 	return COPY_CREATED;
 }
 
+/* No job, but one ends alike: a Workload without a job behind it by its creator's word. */
+static enum copy_phase workload_phase(struct span status)
+{
+	struct span conditions, type;
+	size_t pos = 0;
+
+	if (array_member(status, "conditions", &conditions))
+		while (next_true(conditions, &pos, &type))
+			if (is_word(type, "Finished"))
+				return COPY_SUCCEEDED;
+	return COPY_CREATED;
+}
+
 static const struct job_reader readers[] = {
     {TYPE_JOB, NULL, job_phase},
     {TYPE_PYTORCH_JOB, "runPolicy", kubeflow_phase},
@@ -161,6 +174,7 @@ static const struct job_reader readers[] = {
     {TYPE_MPI_JOB, "runPolicy", kubeflow_phase},
     {TYPE_JOB_SET, NULL, job_set_phase},
     {TYPE_RAY_JOB, NULL, ray_job_phase},
+    {TYPE_WORKLOAD, NULL, workload_phase},
 };
 
 static const struct job_reader *reader_of(uint16_t type)

@@ -3,6 +3,7 @@
 #include "core/admission/settle.h"
 #include "core/admission/starvation.h"
 #include "core/job.h"
+#include "core/kueue/admission.h"
 
 /* ---- jobs outside any queue: one heap per ask ---- */
 
@@ -141,6 +142,7 @@ void pump_leave_ask(struct core *c, struct ask *ask)
 		return;
 	forget_why(w);
 	vec_done(&w->newcomers);
+	vec_done(&w->shapes);
 	w->parked = NULL;
 	/* Its number may be another one's next: that one is not parked. */
 	if (c->quota.queues)
@@ -216,6 +218,27 @@ static void tell_newcomers(struct core *c, struct waiting_jobs *w)
 	vec_clear(&w->newcomers);
 }
 
+/* A parked ask is kept alive until it is woken: waiting.h holds no reference. */
+static struct waiting_jobs *park(struct core *c, struct ask *ask)
+{
+	struct waiting_jobs *w = waiting_of(c, ask);
+
+	if (!w->parked)
+		w->parked = ask_dup_ref(ask);
+	waiting_park(c->waiting, ask);
+	return w;
+}
+
+void pump_park(struct core *c, struct ask *ask, uint32_t shape)
+{
+	struct waiting_jobs *w = park(c, ask);
+
+	vec_foreach (&w->shapes, s)
+		if (*s == shape)
+			return;
+	vec_push(&w->shapes, shape);
+}
+
 static bool try_place(struct core *c, struct job *j)
 {
 	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
@@ -226,11 +249,7 @@ static bool try_place(struct core *c, struct job *j)
 		settle_place(c, j, &d);
 		return j->holds;
 	}
-	/* A parked ask is kept alive until it is woken: waiting.h holds no reference. */
-	struct waiting_jobs *w = waiting_of(c, j->ask);
-	if (!w->parked)
-		w->parked = ask_dup_ref(j->ask);
-	waiting_park(c->waiting, j->ask);
+	struct waiting_jobs *w = park(c, j->ask);
 	starvation_parked(c, j);
 	tell_why(c, j);
 	tell_newcomers(c, w);
@@ -238,6 +257,13 @@ static bool try_place(struct core *c, struct job *j)
 }
 
 /* ---- the run ---- */
+
+static void wake_shapes(struct core *c, struct waiting_jobs *w)
+{
+	vec_foreach (&w->shapes, s)
+		kueue_queues_wake_shape(c->kueue->queues, *s);
+	vec_clear(&w->shapes);
+}
 
 static void wake_ask(struct core *c, struct ask *a)
 {
@@ -248,6 +274,7 @@ static void wake_ask(struct core *c, struct ask *a)
 	if (c->quota.queues)
 		elastic_queue_wake_shape(c->quota.queues, ask_id(a));
 	w->parked = NULL;
+	wake_shapes(c, w);
 	placer_ask_unref(c->placer, parked);
 }
 
@@ -332,5 +359,6 @@ bool pump_run(struct core *c)
 	wake(c);
 	starvation_run(c);
 	bool more = run_queues(c);
+	more |= admission_run(c);
 	return run_unqueued(c) || more;
 }

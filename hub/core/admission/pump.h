@@ -15,6 +15,11 @@
 void pump_enter_ask(struct core *c, const struct ask *ask);
 void pump_leave_ask(struct core *c, struct ask *ask);
 
+/* No cluster takes this ask now: it is parked, and shape `shape` of Kueue's engine is woken with
+ * it.
+ */
+void pump_park(struct core *c, struct ask *ask, uint32_t shape);
+
 /* Files a job that waits outside any queue; removes it. Removing one that is not there is fine. */
 void pump_add(struct core *c, struct job *j);
 void pump_remove(struct core *c, struct job *j);

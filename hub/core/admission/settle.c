@@ -6,18 +6,21 @@
 #include "core/capacity.h"
 #include "core/dispatch/courier.h"
 #include "core/job.h"
+#include "core/kueue/evict.h"
+#include "core/kueue/local_queue.h"
+#include "core/kueue/workload.h"
 #include "core/member.h"
 #include "core/priority.h"
 #include "core/quota.h"
 #include "core/retention.h"
 #include "quota-tree/quota_message.h"
 
-static void hold(struct core *c, struct job *j, enum job_hold why, const char *detail)
+void settle_hold(struct core *c, struct job *j, enum job_hold why, const char *detail)
 {
 	static const char *const reasons[HOLD_MAX] = {
 	    [HOLD_SUSPENDED] = "Suspended",	   [HOLD_NO_POLICY] = "NoPolicy",
 	    [HOLD_NO_QUOTA] = "NoElasticQuota",	   [HOLD_NO_QUEUE] = "QueueNotFound",
-	    [HOLD_POLICY_SUSPENDED] = "Suspended",
+	    [HOLD_POLICY_SUSPENDED] = "Suspended", [HOLD_QUEUE] = "QueueInactive",
 	};
 	bool news = j->hold != why || !j->hold_detail || strcmp(j->hold_detail, detail) != 0;
 	bool told = j->top_reason && strcmp(j->top_reason, reasons[why]) == 0;
@@ -30,8 +33,25 @@ static void hold(struct core *c, struct job *j, enum job_hold why, const char *d
 	free(j->top_reason);
 	j->top_reason = xstrdup(reasons[why]);
 	j->binding_dirty = j->unit_dirty = true;
-	if (!told && (why == HOLD_NO_QUOTA || why == HOLD_NO_QUEUE))
+	if (!told && (why == HOLD_NO_QUOTA || why == HOLD_NO_QUEUE || why == HOLD_QUEUE))
 		job_event_add(c, j, "Warning", "ScheduleBindingFailed", "%s", detail);
+	core_job_dirty(c, j);
+}
+
+void settle_unhold(struct job *j)
+{
+	j->hold = HOLD_NONE;
+	free(j->hold_detail);
+	j->hold_detail = NULL;
+}
+
+void settle_tell(struct core *c, struct job *j, const char *reason)
+{
+	if (j->top_reason && strcmp(j->top_reason, reason) == 0)
+		return;
+	free(j->top_reason);
+	j->top_reason = xstrdup(reason);
+	j->binding_dirty = true;
 	core_job_dirty(c, j);
 }
 
@@ -68,6 +88,17 @@ static const struct propagation_policy *policy_of(const struct core *c, const st
 	return p && propagation_selects(p, &o) ? p : propagation_match(c->policies, &o);
 }
 
+const struct propagation_policy *settle_policy(const struct core *c, const struct job *j)
+{
+	const struct propagation_policy *p = NULL;
+
+	if (j->policy_name)
+		p = propagation_index_get(c->policies,
+					  j->policy_ns ? span_of(j->policy_ns) : SPAN_NONE,
+					  span_of(j->policy_name));
+	return p ? p : propagation_builtin();
+}
+
 static void take_policy(struct job *j, const struct propagation_policy *p)
 {
 	free(j->policy_ns);
@@ -86,29 +117,43 @@ void settle_withdraw(struct core *c, struct job *j)
 }
 
 /* Whether something keeps it from being offered at all; says why. */
-static bool is_held(struct core *c, struct job *j, const struct propagation_policy *p)
+static bool is_held(struct core *c, struct job *j, const struct propagation_policy *p, bool queued)
 {
-	char text[256];
-
 	if (!p) {
-		hold(c, j, HOLD_NO_POLICY, "No PropagationPolicy selects the job.");
+		settle_hold(c, j, HOLD_NO_POLICY, "No PropagationPolicy selects the job.");
 		return true;
 	}
-	if (j->user_suspended) {
-		hold(c, j, HOLD_SUSPENDED, "The job is suspended by its own field.");
+	/* A Kueue queue owns the field: what its user wrote there says nothing. */
+	if (j->user_suspended && !queued) {
+		settle_hold(c, j, HOLD_SUSPENDED, "The job is suspended by its own field.");
 		return true;
 	}
 	if (p->suspend_dispatching) {
-		hold(c, j, HOLD_POLICY_SUSPENDED, "The policy suspends dispatching.");
-		return true;
-	}
-	if (j->digest.queue_name.len) {
-		(void)snprintf(text, sizeof(text), "LocalQueue %.*s doesn't exist",
-			       SPAN_ARGS(j->digest.queue_name));
-		hold(c, j, HOLD_NO_QUEUE, text);
+		settle_hold(c, j, HOLD_POLICY_SUSPENDED, "The policy suspends dispatching.");
 		return true;
 	}
 	return false;
+}
+
+/* The LocalQueue that the job waits in; one named "default" is asked last. */
+static struct span queue_of(const struct core *c, const struct job *j)
+{
+	const struct local_queue *q;
+
+	if (j->digest.queue_name.len || j->must_queue)
+		return j->digest.queue_name;
+	q = local_queue_find(c, span_of(j->ns), SPAN("default"));
+	return q && q->exists ? SPAN("default") : SPAN_NONE;
+}
+
+static void offer_to_queue(struct core *c, struct job *j, const struct propagation_policy *p,
+			   struct span queue)
+{
+	struct err err = ERR_INIT;
+
+	if (job_ask(c, j, p, &err) < 0 || !workload_of_job(c, j, queue, &err))
+		settle_hold(c, j, HOLD_QUEUE, err.text);
+	c->pump_wanted = true;
 }
 
 void settle_offer(struct core *c, struct job *j)
@@ -137,15 +182,24 @@ void settle_offer(struct core *c, struct job *j)
 		buf_addf(&name, "%s/%s/%s", j->ns, j->name, j->kind->kind);
 		j->elastic_name = buf_steal(&name, NULL);
 	}
-	if (is_held(c, j, p))
-		return;
-	if (job_ask(c, j, p, &err) < 0 || (j->must_queue && quota_enqueue(c, j, false, &err) < 0)) {
-		hold(c, j, HOLD_NO_QUOTA, err.text);
+	struct span queue = queue_of(c, j);
+	j->must_queue = j->must_queue && !queue.len;
+	if (!queue.len && j->workload)
+		workload_leave(c, j->workload);
+	if (is_held(c, j, p, queue.len > 0)) {
+		if (j->workload)
+			workload_review(c, j->workload);
 		return;
 	}
-	j->hold = HOLD_NONE;
-	free(j->hold_detail);
-	j->hold_detail = NULL;
+	if (queue.len) {
+		offer_to_queue(c, j, p, queue);
+		return;
+	}
+	if (job_ask(c, j, p, &err) < 0 || (j->must_queue && quota_enqueue(c, j, false, &err) < 0)) {
+		settle_hold(c, j, HOLD_NO_QUOTA, err.text);
+		return;
+	}
+	settle_unhold(j);
 	if (j->must_queue) {
 		j->unit_dirty = true;
 		core_job_dirty(c, j);
@@ -202,6 +256,16 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	courier_feed(c, j, &(struct dispatch_event){EVENT_DECIDED, .member = m->number});
 }
 
+static void release_workload(struct core *c, struct job *j)
+{
+	if (j->finished)
+		evict_finished(c, j->workload, j->phase == COPY_SUCCEEDED);
+	else if (j->deleting || j->gone)
+		workload_withdraw(c, j->workload);
+	else
+		evict_released(c, j->workload);
+}
+
 void settle_release(struct core *c, struct job *j)
 {
 	if (!j->holds)
@@ -221,6 +285,8 @@ void settle_release(struct core *c, struct job *j)
 	j->unit_dirty = true;
 	c->pump_wanted = true;
 	core_job_freed(c, j);
+	if (j->workload)
+		release_workload(c, j);
 }
 
 void settle_enter_member(struct member *m, struct job *j)
@@ -279,6 +345,8 @@ void settle_changed(struct core *c, struct job *j, bool asks_changed)
 	if (j->deleting || j->gone) {
 		settle_withdraw(c, j);
 		if (j->dispatch.step == DISPATCH_IDLE) {
+			if (j->workload)
+				workload_withdraw(c, j->workload);
 			j->finalize = true;
 			core_job_dirty(c, j);
 			return;
@@ -289,7 +357,7 @@ void settle_changed(struct core *c, struct job *j, bool asks_changed)
 	if (j->finished)
 		return;
 	if (j->dispatch.step != DISPATCH_IDLE) {
-		if (j->user_suspended)
+		if (j->user_suspended && !j->workload)
 			courier_feed(c, j, &(struct dispatch_event){EVENT_WITHDRAW});
 		return;
 	}

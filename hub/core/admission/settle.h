@@ -13,6 +13,13 @@
 void settle_offer(struct core *c, struct job *j);
 /* Takes it out of wherever it waits. */
 void settle_withdraw(struct core *c, struct job *j);
+/* Keeps the job from being offered, with the words that its users read; and lets go of that. */
+void settle_hold(struct core *c, struct job *j, enum job_hold why, const char *detail);
+void settle_unhold(struct job *j);
+/* The top reason of a job that waits: shown by its binding. */
+void settle_tell(struct core *c, struct job *j, const char *reason);
+/* The policy that the job was offered under. */
+const struct propagation_policy *settle_policy(const struct core *c, const struct job *j);
 /* A decision: charges quota and ledger and starts the dispatch. */
 void settle_place(struct core *c, struct job *j, const struct placement_decision *d);
 /* Gives back what is held; idempotent. */

@@ -1,6 +1,7 @@
 #include "core/dispatch/copy_order.h"
 
 #include "base/json.h"
+#include "core/kueue/pod_set_updates.h"
 #include "core/member.h"
 
 struct copy_build {
@@ -8,6 +9,9 @@ struct copy_build {
 	char hub_uid[OBJECT_UID_TEXT], job_uid[OBJECT_UID_TEXT];
 	uint64_t epoch;
 };
+
+/* A member of the body beside metadata and spec: what the job's queue adds. */
+#define UPDATES "podSetUpdates"
 
 /* Net thread. */
 static int build_copy(struct order *o, struct err *reterr)
@@ -17,12 +21,14 @@ static int build_copy(struct order *o, struct err *reterr)
 	auto_json *job = NULL;
 
 	int r = json_parse(span_make(o->body, o->body_len), NULL, &job, reterr);
+	auto_json *updates = r == 0 ? json_take(job, UPDATES) : NULL;
 	if (r == 0)
 		r = job_copy_make(b->kind, job,
 				  &(struct job_copy_options){.hub_uid = b->hub_uid,
 							     .job_uid = b->job_uid,
 							     .epoch = b->epoch,
-							     .suspend = true},
+							     .suspend = true,
+							     .pod_set_updates = updates},
 				  &out, reterr);
 	if (r < 0) {
 		buf_done(&out);
@@ -43,7 +49,7 @@ static struct order *call(const struct member *m, const char *method, char *take
 
 /* What a copy is made of: metadata and spec. Managers' fields may be more than all the rest, and
  * none of them leaves the hub. */
-static char *copy_parts(const struct store_object *o, size_t *ret_len)
+static char *copy_parts(const struct store_object *o, const struct buf *updates, size_t *ret_len)
 {
 	struct span key, value, meta = store_object_part(o, o->extents.metadata);
 	struct buf b = BUF_MAX(STORE_MAX_OBJECT);
@@ -60,13 +66,17 @@ static char *copy_parts(const struct store_object *o, size_t *ret_len)
 	buf_add_str(&b, "},\"spec\":");
 	buf_add_span(&b,
 		     o->extents.spec.len ? store_object_part(o, o->extents.spec) : SPAN("null"));
+	if (updates->len) {
+		buf_add_str(&b, ",\"" UPDATES "\":");
+		buf_add_span(&b, buf_span(updates));
+	}
 	buf_add_char(&b, '}');
 	return buf_steal(&b, ret_len);
 }
 
 static struct order *create_order(struct core *c, const struct job *j, const struct member *m)
 {
-	auto_buf path = BUF_INIT;
+	auto_buf path = BUF_INIT, updates = BUF_MAX(STORE_MAX_OBJECT);
 	struct store_object stored;
 
 	if (registry_get(c->batch, j->kind, span_of(j->ns), span_of(j->name), &stored) < 0)
@@ -79,7 +89,9 @@ static struct order *create_order(struct core *c, const struct job *j, const str
 	memcpy(b->hub_uid, c->hub_uid, sizeof(b->hub_uid));
 	memcpy(b->job_uid, j->uid_text, sizeof(b->job_uid));
 	o->content_type = "application/json";
-	o->body = copy_parts(&stored, &o->body_len);
+	if (j->workload)
+		workload_pod_set_updates(c, j->workload, &updates);
+	o->body = copy_parts(&stored, &updates, &o->body_len);
 	o->build = build_copy;
 	o->build_arg = b;
 	return o;

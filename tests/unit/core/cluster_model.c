@@ -47,6 +47,7 @@ static void copy_free(struct model_copy *c)
 	free(c->hub_uid);
 	free(c->job_uid);
 	free(c->status);
+	free(c->body);
 	vec_done(&c->pods);
 	free(c);
 }
@@ -241,6 +242,12 @@ static struct fact *node_fact(const struct model *m, const struct model_node *n,
 				     .allocatable = a,
 				     .n_allocatable = 3,
 				     .ready = true};
+	if (n->label_key) {
+		f->node.labels = arena_array(&f->mem, struct info_pair, 1);
+		f->node.labels[0] =
+		    (struct info_pair){span_of(n->label_key), span_of(n->label_value)};
+		f->node.n_labels = 1;
+	}
 	return f;
 }
 
@@ -399,6 +406,15 @@ static void pod_gone(struct model *m, struct model_pod *p)
 	leave(m, p);
 	p->gone = true;
 	tell_pod(m, p);
+}
+
+void model_label_nodes(struct model *m, const char *key, const char *value)
+{
+	vec_foreach (&m->nodes, n) {
+		(*n)->label_key = key;
+		(*n)->label_value = value;
+		tell_node(m, *n);
+	}
 }
 
 void model_remove_node(struct model *m, const char *name)
@@ -572,6 +588,7 @@ static struct fact *create_copy(struct model *m, struct order *o, const struct k
 				 .ns = xstrndup(ns.ptr, ns.len),
 				 .name = xstrdup(name),
 				 .uid = xstrdup(uid)};
+	c->body = xstrndup(o->body, o->body_len);
 	read_copy(c, tree);
 	make_pods(m, c, tree);
 	vec_push(&m->all_copies, c);

@@ -36,6 +36,7 @@ struct model_copy {
 	bool suspended, deleting, gone;
 	enum copy_phase phase;
 	char *status;
+	char *body;	    /* as it was created */
 	usec started, ends; /* ends: when its pods succeed once all run; 0 not running */
 	int64_t n_pods;
 	struct VEC(struct model_pod *) pods;
@@ -48,6 +49,7 @@ struct model_node {
 	int64_t cpu_used, gpus_used, pods_used;
 	uint64_t revision;
 	bool gone;
+	const char *label_key, *label_value; /* static, or NULL; its scheduler looks at neither */
 };
 
 /* One change on a stream, as it was then. */
@@ -90,6 +92,8 @@ struct model {
 struct model *model_create(const char *name, const struct kind_set *kinds, uint8_t identity);
 struct model *model_destroy(struct model *m);
 struct model_node *model_add_node(struct model *m, const char *name, int64_t cpus, int64_t gpus);
+/* All nodes get this label; static texts. */
+void model_label_nodes(struct model *m, const char *key, const char *value);
 void model_remove_node(struct model *m, const char *name);
 /* A pod that is none of the hub's. */
 struct model_pod *model_add_pod(struct model *m, const char *ns, const char *name, const char *node,

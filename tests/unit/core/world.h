@@ -35,6 +35,7 @@ struct world_replay {
 	struct world_leaf leaves[8];
 	size_t n_leaves;
 	struct map units;
+	struct map queues, workloads; /* world_kueue.c */
 };
 
 struct world {
@@ -164,6 +165,11 @@ char *world_memory(struct world *w);
 char *world_job_line(struct world *w, const struct job *j);
 /* What must hold at any time; fails the test otherwise. */
 void world_check(struct world *w);
+/* The parts of the above that are about Kueue's objects. */
+void world_check_kueue(struct world *w);
+void world_add_kueue(const struct world *w, struct buf *out);
+void world_replay_kueue(struct world_replay *p, const struct store_log_row *row);
+void world_replay_kueue_done(struct world_replay *p);
 /* Reads what was committed since the last call, row by row: none may raise the usage of a node to
  * above its max. world_check() calls it. */
 void world_replay(struct world *w);

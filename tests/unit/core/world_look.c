@@ -269,6 +269,7 @@ char *world_memory(struct world *w)
 	vec_done(&lines);
 	add_clusters(w, &out);
 	add_quota(w, &out);
+	world_add_kueue(w, &out);
 	return buf_steal(&out, NULL);
 }
 
@@ -366,4 +367,5 @@ void world_check(struct world *w)
 		return;
 	check_quota(w);
 	check_holds(w);
+	world_check_kueue(w);
 }

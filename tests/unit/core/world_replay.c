@@ -100,6 +100,7 @@ static int take_row(void *arg, const struct store_log_row *row)
 
 	p->revision = row->revision;
 	p->rows++;
+	world_replay_kueue(p, row);
 	if (type != TYPE_QUEUE_UNIT && type != TYPE_ELASTIC_QUOTA_TREE)
 		return 0;
 	assert_int_equal(object_tree(&row->object, &tree, NULL), 0);
@@ -127,4 +128,5 @@ void world_replay_done(struct world *w)
 	map_foreach (&w->replay.units, e)
 		free(e->value);
 	map_done(&w->replay.units);
+	world_replay_kueue_done(&w->replay);
 }

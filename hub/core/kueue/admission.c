@@ -1,0 +1,369 @@
+#include "core/kueue/admission.h"
+
+#include "base/json.h"
+#include "core/admission/pump.h"
+#include "core/admission/settle.h"
+#include "core/admission/starvation.h"
+#include "core/job.h"
+#include "core/kueue/cluster_queue.h"
+#include "core/kueue/evict.h"
+#include "core/kueue/queue_status.h"
+#include "core/kueue/workload_restore.h"
+#include "kube/quantity.h"
+
+#include <inttypes.h>
+
+#define MAX_CHECKS 8
+
+/* ---- what it got ---- */
+
+static bool among(const uint32_t *items, size_t n, uint32_t v)
+{
+	for (size_t i = 0; i < n; i++)
+		if (items[i] == v)
+			return true;
+	return false;
+}
+
+/* Counts and distinct flavors by pod set. */
+static void take_sets(struct workload *w, const struct kueue_assignment *a)
+{
+	workload_drop_sets(w);
+	w->n_sets = w->unit->shape->n_sets;
+	w->sets = xcalloc(w->n_sets, sizeof(*w->sets));
+	for (size_t i = 0; i < w->n_sets; i++) {
+		struct workload_set *set = &w->sets[i];
+		size_t n = a->first_choice[i + 1] - a->first_choice[i];
+		set->count = a->counts[i];
+		set->flavors = xcalloc(n + 1, sizeof(*set->flavors));
+		for (size_t k = a->first_choice[i]; k < a->first_choice[i + 1]; k++) {
+			uint32_t flavor = a->choices.items[k].flavor;
+			if (flavor != KUEUE_NONE && !among(set->flavors, set->n_flavors, flavor))
+				set->flavors[set->n_flavors++] = flavor;
+		}
+	}
+}
+
+static void add_set(const struct core *c, const struct workload *w,
+		    const struct kueue_assignment *a, size_t i, struct buf *b)
+{
+	const struct kueue_forest *f = c->kueue->forest;
+	struct kueue_use uses[KUEUE_MAX_REQUESTS + 1];
+	size_t n = kueue_workload_requests(f, w->unit, w->unit->queue, i, a->counts[i], uses);
+	const struct kueue_choice *choices = a->choices.items + a->first_choice[i];
+	auto_buf flavors = BUF_INIT, usage = BUF_INIT;
+	char text[QUANTITY_TEXT];
+
+	for (size_t k = 0; k < n && k < a->first_choice[i + 1] - a->first_choice[i]; k++) {
+		struct span resource = kueue_forest_resource_name(f, uses[k].resource);
+		if (choices[k].flavor == KUEUE_NONE)
+			continue;
+		buf_add_str(&flavors, flavors.len ? "," : "");
+		buf_add_json_str(&flavors, resource);
+		buf_add_char(&flavors, ':');
+		buf_add_json_str(&flavors, kueue_forest_flavor_name(f, choices[k].flavor));
+		buf_add_str(&usage, usage.len ? "," : "");
+		buf_add_json_str(&usage, resource);
+		buf_addf(&usage, ":\"%s\"", quantity_format(resource, uses[k].value, text));
+	}
+	buf_add_str(b, "{\"name\":");
+	buf_add_json_str(b, w->unit->shape->sets[i].name);
+	buf_addf(b, ",\"flavors\":{%s},\"resourceUsage\":{%s},\"count\":%d}",
+		 flavors.ptr ? flavors.ptr : "", usage.ptr ? usage.ptr : "", a->counts[i]);
+}
+
+static char *admission_text(const struct core *c, const struct workload *w,
+			    const struct kueue_assignment *a)
+{
+	auto_buf b = BUF_INIT;
+
+	buf_add_str(&b, "{\"clusterQueue\":");
+	buf_add_json_str(&b, kueue_forest_name(c->kueue->forest, w->unit->queue));
+	buf_add_str(&b, ",\"podSetAssignments\":[");
+	for (size_t i = 0; i < w->unit->shape->n_sets; i++) {
+		if (i)
+			buf_add_char(&b, ',');
+		add_set(c, w, a, i, &b);
+	}
+	buf_add_str(&b, "]}");
+	return buf_steal(&b, NULL);
+}
+
+/* ---- what it asks of a member ---- */
+
+static void add_flavor(const struct core *c, uint32_t flavor, struct arena *mem, struct job_term *t)
+{
+	const struct kueue_flavor_spec *s = kueue_forest_flavor_spec(c->kueue->forest, flavor);
+
+	if (!s)
+		return;
+	struct label *labels = arena_array(mem, struct label, t->n_labels + s->n_labels);
+	struct toleration *tolerations =
+	    arena_array(mem, struct toleration, t->n_tolerations + s->n_tolerations);
+	for (size_t i = 0; i < t->n_labels; i++)
+		labels[i] = t->labels[i];
+	for (size_t i = 0; i < s->n_labels; i++)
+		labels[t->n_labels++] = s->labels[i];
+	for (size_t i = 0; i < t->n_tolerations; i++)
+		tolerations[i] = t->tolerations[i];
+	for (size_t i = 0; i < s->n_tolerations; i++)
+		tolerations[t->n_tolerations++] = s->tolerations[i];
+	t->labels = labels;
+	t->tolerations = tolerations;
+}
+
+int admission_ask(struct core *c, struct workload *w, struct err *reterr)
+{
+	struct job *j = w->job;
+	auto_arena mem = ARENA_INIT;
+	size_t n = j->digest.n_pod_sets;
+	struct job_term *terms = arena_array(&mem, struct job_term, n);
+
+	for (size_t i = 0; i < n; i++) {
+		terms[i].count = -1;
+		if (i >= w->n_sets)
+			continue;
+		if (w->sets[i].count < j->digest.pod_sets[i].count)
+			terms[i].count = w->sets[i].count;
+		for (uint32_t k = 0; k < w->sets[i].n_flavors; k++)
+			add_flavor(c, w->sets[i].flavors[k], &mem, &terms[i]);
+	}
+	return job_ask_with(c, j, settle_policy(c, j), terms, reterr);
+}
+
+static void drop_asks(struct core *c, struct workload *w)
+{
+	vec_foreach (&w->asks, a) {
+		pump_leave_ask(c, *a);
+		placer_ask_unref(c->placer, *a);
+	}
+	vec_done(&w->asks);
+}
+
+void workload_forget_asks(struct core *c, struct workload *w)
+{
+	/* Others of its shape may be parked behind it: one of them tries for itself. */
+	if (w->asks.len && w->unit)
+		kueue_queues_wake_shape(c->kueue->queues, w->unit->shape->number);
+	drop_asks(c, w);
+}
+
+static void wait_for(struct core *c, struct workload *w, struct ask *a)
+{
+	vec_foreach (&w->asks, p)
+		if (*p == a)
+			return;
+	vec_push(&w->asks, ask_dup_ref(a));
+	pump_enter_ask(c, a);
+	pump_park(c, a, w->unit->shape->number);
+}
+
+/* Takes nodes for it, in the batch that takes its quota. */
+static bool place(struct core *c, struct workload *w)
+{
+	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
+	struct placement_decision d;
+	struct job *j = w->job;
+	struct err err = ERR_INIT;
+
+	if (!j)
+		return true;
+	if (admission_ask(c, w, &err) < 0)
+		return false;
+	size_t n = starvation_exclude(c, j, excluded);
+	if (!placement_decide(c->placer, j->ask, excluded, n, c->now, &d)) {
+		wait_for(c, w, j->ask);
+		return false;
+	}
+	settle_place(c, j, &d);
+	return j->holds;
+}
+
+/* ---- admitted ---- */
+
+static void start_clock(struct core *c, struct workload *w)
+{
+	w->admitted_at = c->now;
+	w->was_ready = false;
+	w->unready_since = 0;
+	if (w->max_execution)
+		workload_timer(c, w,
+			       c->now + (w->max_execution - w->past_execution) * USEC_PER_SEC);
+	if (w->job)
+		evict_pods_ready(c, w, false);
+}
+
+static void admitted(struct core *c, struct workload *w)
+{
+	struct span queue = kueue_forest_name(c->kueue->forest, w->unit->queue);
+
+	workload_set_condition(c, w, "Admitted", true, "Admitted", "The workload is admitted");
+	workload_event(c, w, "Normal", WORKLOAD_ADMISSION, "Admitted",
+		       "Admitted by ClusterQueue %.*s, wait time since reservation was %" PRId64
+		       "s",
+		       SPAN_ARGS(queue), (c->now - w->reserved_at) / USEC_PER_SEC);
+	if (w->job)
+		job_queue_event(c, w->job, "Normal", "Started", "Admitted by clusterQueue %.*s",
+				SPAN_ARGS(queue));
+	start_clock(c, w);
+	workload_count_usage(c, w);
+}
+
+static void reserved(struct core *c, struct workload *w, const struct kueue_assignment *a,
+		     const char *const *checks, size_t n_checks)
+{
+	struct span queue = kueue_forest_name(c->kueue->forest, w->unit->queue);
+
+	w->reserved_at = c->now;
+	w->told = NULL;
+	w->requeue_at = 0;
+	drop_asks(c, w);
+	workload_set_admission(c, w, admission_text(c, w, a));
+	workload_set_condition(c, w, "QuotaReserved", true, "QuotaReserved",
+			       "Quota reserved in ClusterQueue %.*s", SPAN_ARGS(queue));
+	workload_clear_condition(c, w, "Evicted", "QuotaReserved");
+	workload_clear_condition(c, w, "Preempted", "QuotaReserved");
+	workload_event(c, w, "Normal", WORKLOAD_ADMISSION, "QuotaReserved",
+		       "Quota reserved in ClusterQueue %.*s, wait time since queued was %" PRId64
+		       "s",
+		       SPAN_ARGS(queue), (c->now - w->queue_order) / USEC_PER_SEC);
+	if (n_checks)
+		workload_set_checks(c, w, checks, n_checks);
+	workload_count_usage(c, w);
+}
+
+/* ---- the cycle ---- */
+
+static bool try_entry(struct core *c, struct kueue_entry *e)
+{
+	struct workload *w = e->workload->owner;
+	const char *checks[MAX_CHECKS];
+	size_t n = cluster_queue_checks(c, workload_cluster_queue(c, w), e->assignment.uses.items,
+					e->assignment.uses.len, checks, MAX_CHECKS);
+
+	take_sets(w, &e->assignment);
+	if (n == 0 && !place(c, w)) {
+		workload_drop_sets(w);
+		return false;
+	}
+	kueue_cycle_admit(c->kueue->queues, e, n > 0);
+	reserved(c, w, &e->assignment, checks, n);
+	if (n == 0)
+		admitted(c, w);
+	return true;
+}
+
+static void tell_entry(struct core *c, const struct kueue_entry *e)
+{
+	if (e->reason && e->reason[0])
+		workload_tell(c, e->workload->owner, e->reason, e->message ? e->message : "");
+}
+
+static void run_fit(struct core *c, struct kueue_entry *e)
+{
+	struct workload *w = e->workload->owner;
+
+	drop_asks(c, w);
+	while (e->kind == KUEUE_ENTRY_FITS) {
+		if (try_entry(c, e))
+			return;
+		if (!kueue_cycle_refuse(c->kueue->queues, e))
+			break;
+	}
+	if (e->kind == KUEUE_ENTRY_FITS || e->kind == KUEUE_ENTRY_WAITS)
+		tell_entry(c, e);
+}
+
+struct victim {
+	struct workload *workload, *preemptor;
+	enum kueue_preempt_reason reason;
+};
+struct victims VEC(struct victim);
+
+/* The engine files the victims as evicted now; what follows from that comes after the cycle. */
+static void run_preemption(struct core *c, struct kueue_entry *e, struct victims *victims)
+{
+	struct workload *w = e->workload->owner;
+
+	for (size_t i = 0; i < e->victims.items.len; i++) {
+		const struct kueue_victim *v = &e->victims.items.items[i];
+		vec_push(victims, (struct victim){v->workload->owner, w, v->reason});
+	}
+	kueue_cycle_preempt(c->kueue->queues, e);
+	tell_entry(c, e);
+}
+
+static bool run_cycle(struct core *c)
+{
+	struct kueue_queues *q = c->kueue->queues;
+	struct victims victims = {0};
+	struct kueue_entry *e;
+
+	kueue_cycle_begin(q, c->now);
+	while (c->pump_budget > 0 && (e = kueue_cycle_next(q))) {
+		c->pump_budget--;
+		if (e->kind == KUEUE_ENTRY_FITS)
+			run_fit(c, e);
+		if (e->kind == KUEUE_ENTRY_PREEMPTS)
+			run_preemption(c, e, &victims);
+		else if (e->kind == KUEUE_ENTRY_WAITS)
+			tell_entry(c, e);
+	}
+	bool more = kueue_cycle_end(q);
+	vec_foreach (&victims, v)
+		evict_preempted(c, v->workload, v->preemptor, v->reason);
+	vec_done(&victims);
+	return more;
+}
+
+/* ---- checks ---- */
+
+void admission_checks_ready(struct core *c, struct workload *w)
+{
+	if (w->ready_to_place)
+		return;
+	w->ready_to_place = true;
+	vec_push(&c->kueue->placing, w);
+	c->pump_wanted = true;
+}
+
+static void run_placing(struct core *c)
+{
+	struct kueue *k = c->kueue;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < k->placing.len; i++) {
+		struct workload *w = k->placing.items[i];
+		if (!w)
+			continue;
+		bool waits = w->unit && w->unit->state == KUEUE_RESERVING && w->ready_to_place;
+		if (waits && !place(c, w)) {
+			k->placing.items[kept++] = w;
+			continue;
+		}
+		w->ready_to_place = false;
+		if (!waits)
+			continue;
+		drop_asks(c, w);
+		kueue_queues_admitted(k->queues, w->unit);
+		admitted(c, w);
+	}
+	k->placing.len = kept;
+}
+
+bool admission_run(struct core *c)
+{
+	struct kueue *k = c->kueue;
+
+	/* The queues are not those that this commit, or the last one, wrote. */
+	if (k->edited || c->observed.len)
+		return kueue_queues_is_due(k->queues);
+	run_placing(c);
+	while (kueue_queues_is_due(k->queues)) {
+		if (c->pump_budget == 0)
+			return true;
+		if (!run_cycle(c))
+			break;
+	}
+	return kueue_queues_is_due(k->queues) && c->pump_budget == 0;
+}

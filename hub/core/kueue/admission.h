@@ -1,0 +1,22 @@
+#ifndef CORE_KUEUE_ADMISSION_H
+#define CORE_KUEUE_ADMISSION_H
+/*
+ * Kueue's cycle in a fleet: quota from the engine, a member for the whole gang from placement, both
+ * in one commit (DESIGN section 4, item 3).
+ *
+ * The engine offers heads in Kueue's order with the flavors that they would get. The node labels
+ * and tolerations of those flavors go into what the gang asks; when no member takes it so, the
+ * engine is asked for the next combination, and a head without any left parks until placement has
+ * room for it again. A workload without a job takes quota alone. One whose queue has admission
+ * checks takes quota first, and a member when they are all Ready.
+ */
+#include "core/kueue/workload.h"
+
+/* Admits while something can start and the budget lasts. True when it stopped for lack of it. */
+bool admission_run(struct core *c);
+/* All checks of a workload that holds its quota are Ready. */
+void admission_checks_ready(struct core *c, struct workload *w);
+/* What its admission asks of a member, from the record; references as job_ask() makes them. */
+int admission_ask(struct core *c, struct workload *w, struct err *reterr) MUST_CHECK;
+
+#endif

@@ -1,0 +1,46 @@
+#ifndef CORE_KUEUE_EVICT_H
+#define CORE_KUEUE_EVICT_H
+/*
+ * A workload loses what it holds: evicted, and released when its pods are gone; or finished.
+ *
+ * Two steps, as in Kueue (reference/kueue.md section 5, number 5): the eviction is told at once and
+ * the job is withdrawn from its member; its quota is free only when that is done, in the commit
+ * that gives back the nodes too (core/admission/settle.c). A workload without a job keeps its quota
+ * until its creator takes the reservation off its status. Only the engine's own functions order
+ * whom a preemption hits.
+ */
+#include "core/kueue/workload.h"
+
+struct eviction {
+	const char *reason; /* of the condition Evicted: "Preempted", "ClusterQueueStopped", ... */
+	const char *cause;  /* of schedulingStats; "" for none */
+	const char *requeued; /* reason of Requeued; NULL: the same */
+	bool holds_back;      /* Requeued=False until something else sets it True */
+};
+
+/* Takes it back. Nothing happens to one that holds nothing, or is evicted already. */
+void evict_workload(struct core *c, struct workload *w, const struct eviction *e,
+		    const char *message);
+/* As a preemption that the engine has already begun (kueue_cycle_preempt). */
+void evict_preempted(struct core *c, struct workload *w, const struct workload *preemptor,
+		     enum kueue_preempt_reason reason);
+/* spec.active=false, or a stopped queue: takes back what may not stay. */
+void evict_if_stopped(struct core *c, struct workload *w);
+/* Deactivated by the hub: spec.active becomes false, and it is evicted. `cause` as in
+ * DeactivatedDueTo<Cause>. */
+void evict_deactivate(struct core *c, struct workload *w, const char *cause, const char *message);
+/* Back from a retried check or unready pods: waits for `seconds`, longer at each time, or is
+ * deactivated beyond the limit. */
+void evict_back_off(struct core *c, struct workload *w, const struct eviction *e, usec at_least,
+		    const char *message);
+
+/* Its pods are gone: quota is free, and it waits again. */
+void evict_released(struct core *c, struct workload *w);
+/* Its job has ended: quota is free for good. */
+void evict_finished(struct core *c, struct workload *w, bool succeeded);
+/* What waits for time: back-off, maximum execution time, pods that are not ready. */
+void evict_timer(struct core *c, struct workload *w);
+/* Its pods (all of them run, or not): condition PodsReady. */
+void evict_pods_ready(struct core *c, struct workload *w, bool ready);
+
+#endif

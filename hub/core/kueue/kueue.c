@@ -1,0 +1,227 @@
+#include "core/kueue/kueue.h"
+
+#include "base/num.h"
+#include "core/kueue/admission_check.h"
+#include "core/kueue/cluster_queue.h"
+#include "core/kueue/evict.h"
+#include "core/kueue/local_queue.h"
+#include "core/kueue/priority_class.h"
+#include "core/kueue/queue_status.h"
+#include "core/kueue/resource_flavor.h"
+#include "core/kueue/workload.h"
+#include "core/kueue/workload_row.h"
+#include "core/kueue/workload_status.h"
+
+struct kueue_settings kueue_settings_default(void)
+{
+	return (struct kueue_settings){
+	    .engine = kueue_options_default(),
+	    .wait_for_pods_ready = true,
+	    .pods_ready_timeout = 30 * 60 * USEC_PER_SEC,
+	    .backoff_base = 60 * USEC_PER_SEC,
+	    .backoff_max = 3600 * USEC_PER_SEC,
+	    .backoff_limit = -1,
+	    .retain_finished = -1,
+	};
+}
+
+/* ---- memory ---- */
+
+void kueue_open(struct core *c)
+{
+	struct kueue *k = xcalloc(1, sizeof(*k));
+
+	k->settings = c->settings.kueue;
+	k->forest = kueue_forest_create(&k->settings.engine);
+	k->queues = kueue_queues_create(k->forest, &k->settings.engine);
+	c->kueue = k;
+}
+
+static void close_workloads(struct core *c)
+{
+	struct VEC(struct workload *) all = {0};
+
+	map_foreach (&c->kueue->workloads, e)
+		vec_push(&all, e->value);
+	vec_foreach (&all, w)
+		workload_destroy(c, *w);
+	vec_done(&all);
+}
+
+void kueue_close(struct core *c)
+{
+	struct kueue *k = c->kueue;
+
+	if (!k)
+		return;
+	close_workloads(c);
+	k->queues = kueue_queues_destroy(k->queues);
+	k->forest = kueue_forest_destroy(k->forest);
+	map_foreach (&k->cluster_queues, e)
+		cluster_queue_free(e->value);
+	map_foreach (&k->local_queues, e)
+		local_queue_free(e->value);
+	map_foreach (&k->classes, e)
+		free(e->value);
+	map_foreach (&k->checks, e)
+		admission_check_free(e->value);
+	map_done(&k->cluster_queues);
+	map_done(&k->local_queues);
+	map_done(&k->classes);
+	map_done(&k->checks);
+	map_done(&k->workloads);
+	vec_done(&k->locals_by_number);
+	vec_done(&k->dirty);
+	vec_done(&k->timers);
+	vec_done(&k->placing);
+	vec_done(&k->dirty_queues);
+	vec_done(&k->dirty_locals);
+	free(k);
+	c->kueue = NULL;
+}
+
+/* ---- objects ---- */
+
+bool kueue_is_interesting(const struct kind *kind)
+{
+	switch (kind->type) {
+	case TYPE_RESOURCE_FLAVOR:
+	case TYPE_COHORT:
+	case TYPE_CLUSTER_QUEUE:
+	case TYPE_LOCAL_QUEUE:
+	case TYPE_WORKLOAD_PRIORITY_CLASS:
+	case TYPE_ADMISSION_CHECK:
+	case TYPE_WORKLOAD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool kueue_observe(struct core *c, const struct kind *kind, const struct store_object *o)
+{
+	switch (kind->type) {
+	case TYPE_RESOURCE_FLAVOR:
+		resource_flavor_observe(c, o);
+		return true;
+	case TYPE_COHORT:
+		cohort_observe(c, o);
+		return true;
+	case TYPE_CLUSTER_QUEUE:
+		cluster_queue_observe(c, o);
+		return true;
+	case TYPE_LOCAL_QUEUE:
+		local_queue_observe(c, o);
+		return true;
+	case TYPE_WORKLOAD_PRIORITY_CLASS:
+		priority_class_observe(c, o);
+		return true;
+	case TYPE_ADMISSION_CHECK:
+		admission_check_observe(c, o);
+		return true;
+	case TYPE_WORKLOAD:
+		workload_observe(c, o);
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool kueue_observe_absent(struct core *c, const struct kind *kind, struct span ns, struct span name)
+{
+	switch (kind->type) {
+	case TYPE_RESOURCE_FLAVOR:
+		resource_flavor_forget(c, name);
+		return true;
+	case TYPE_COHORT:
+		cohort_forget(c, name);
+		return true;
+	case TYPE_CLUSTER_QUEUE:
+		cluster_queue_forget(c, name);
+		return true;
+	case TYPE_LOCAL_QUEUE:
+		local_queue_forget(c, ns, name);
+		return true;
+	case TYPE_WORKLOAD_PRIORITY_CLASS:
+		priority_class_forget(c, name);
+		return true;
+	case TYPE_ADMISSION_CHECK:
+		admission_check_forget(c, name);
+		return true;
+	case TYPE_WORKLOAD:
+		workload_gone(c, ns, name);
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool kueue_is_quota(const struct kind *kind)
+{
+	return kind->type == TYPE_RESOURCE_FLAVOR || kind->type == TYPE_COHORT ||
+	       kind->type == TYPE_CLUSTER_QUEUE;
+}
+
+bool kueue_owes_admissions(const struct core *c)
+{
+	vec_foreach (&c->dirty, j)
+		if ((*j)->workload && workload_edit_admits((*j)->workload))
+			return true;
+	vec_foreach (&c->kueue->dirty, w)
+		if (workload_edit_admits(*w))
+			return true;
+	return false;
+}
+
+void kueue_observe_namespace(struct core *c, struct span name)
+{
+	local_queue_refile_namespace(c, name);
+}
+
+/* ---- what is due ---- */
+
+void kueue_timers(struct core *c)
+{
+	struct kueue *k = c->kueue;
+
+	while (k->timers.len && k->timers.items[0]->timer <= c->now) {
+		struct workload *w = k->timers.items[0];
+		workload_timer_remove(c, w);
+		evict_timer(c, w);
+	}
+}
+
+usec kueue_due(const struct core *c)
+{
+	const struct kueue *k = c->kueue;
+	usec t = k->timers.len ? k->timers.items[0]->timer : INT64_MAX;
+
+	return num_min(t, queue_status_due(c));
+}
+
+bool kueue_flush_workloads(struct core *c, bool freed_only)
+{
+	struct kueue *k = c->kueue;
+	size_t done = 0, end = freed_only ? k->n_freed : k->dirty.len;
+
+	for (; done < end; done++) {
+		struct workload *w = k->dirty.items[done];
+		if (registry_batch_full(c->batch) ||
+		    registry_batch_room(c->batch) < workload_rows(w))
+			break;
+		workload_flush(c, w);
+	}
+	bool all = done == end;
+	if (done)
+		memmove(k->dirty.items, k->dirty.items + done,
+			(k->dirty.len - done) * sizeof(*k->dirty.items));
+	k->dirty.len -= done;
+	k->n_freed -= done < k->n_freed ? done : k->n_freed;
+	return all;
+}
+
+void kueue_flush_status(struct core *c)
+{
+	c->kueue->edited = false;
+	queue_status_flush(c);
+}

@@ -1,0 +1,109 @@
+#ifndef CORE_KUEUE_KUEUE_H
+#define CORE_KUEUE_KUEUE_H
+/*
+ * Kueue's dialect in the core: its objects, as they are committed, in the engine of quota-tree, and
+ * what the engine decides, as rows. Private to core/kueue, except for the functions below.
+ *
+ * All of it is derived, like everything in core/state.h: queues, cohorts, flavors and classes from
+ * their objects, workloads from theirs (spec from the row's digest, standing from the status text),
+ * usage from what the workloads hold. A restart runs the same functions.
+ *
+ * Files by noun: compose (what a job asks), resource_flavor and cohort, cluster_queue, local_queue,
+ * priority_class, admission_check; workload (the record), workload_file (where it waits),
+ * workload_row and workload_status (its object), admit (the cycle), evict (taking back);
+ * queue_status (what queues show).
+ */
+#include "core/kueue/settings.h"
+#include "core/state.h"
+#include "kube/selector.h"
+#include "quota-tree/kueue_queues.h"
+
+struct workload;
+
+/* Sums by cell, in no order. */
+struct usage {
+	struct VEC(struct kueue_use) items;
+};
+
+struct queue_check { /* one entry of admissionChecksStrategy */
+	char *name;
+	char **on_flavors; /* none: every flavor */
+	size_t n_on_flavors;
+};
+
+struct cluster_queue {
+	char *name;
+	uint32_t node;	 /* in the forest; KUEUE_NONE when it has no room */
+	char *spec_text; /* as it was taken: status writes change nothing here */
+	uint8_t uid[STORE_UID_LEN];
+	bool deleting;
+	enum kueue_stop stop;
+	bool has_selector; /* false: no namespace at all */
+	struct selector namespaces;
+	struct VEC(struct queue_check) checks;
+	struct usage admitted; /* what admitted ones use */
+	bool status_dirty;     /* in kueue->dirty_queues */
+};
+
+struct local_queue {
+	char *key; /* "namespace/name" */
+	struct span ns, name;
+	uint32_t number; /* dense, for the engine */
+	bool exists;
+	char *spec_text;
+	enum kueue_stop stop;
+	char *cluster_queue; /* or NULL */
+	double weight;
+	struct workload *workloads; /* all that name it */
+	struct usage reserved, admitted;
+	bool status_dirty; /* in kueue->dirty_locals */
+};
+
+struct kueue {
+	struct kueue_settings settings;
+	struct kueue_forest *forest;
+	struct kueue_queues *queues;
+	struct map cluster_queues;			   /* name -> struct cluster_queue */
+	struct map local_queues;			   /* ns/name -> struct local_queue */
+	struct VEC(struct local_queue *) locals_by_number; /* holes are NULL */
+	struct map classes;		      /* WorkloadPriorityClass: name -> owned int32_t */
+	struct map checks;		      /* AdmissionCheck: name -> struct admission_check */
+	struct map workloads;		      /* ns/name -> struct workload, those not finished */
+	struct VEC(struct workload *) dirty;  /* of no job; jobs' go with their job */
+	size_t n_freed;			      /* the first of them gave quota back */
+	struct VEC(struct workload *) timers; /* a heap by `timer` */
+	struct VEC(struct cluster_queue *) dirty_queues;
+	struct VEC(struct local_queue *) dirty_locals;
+	struct VEC(struct workload *) placing; /* hold quota, wait for a member; holes are NULL */
+	usec status_due;
+	bool edited; /* the batch under way writes queues or flavors: it admits nobody */
+};
+
+/* ---- what core calls ---- */
+
+void kueue_open(struct core *c);
+void kueue_close(struct core *c);
+
+/* Objects of Kueue's kinds were committed, or read at start. False: not such a kind. */
+bool kueue_observe(struct core *c, const struct kind *kind, const struct store_object *o);
+bool kueue_observe_absent(struct core *c, const struct kind *kind, struct span ns,
+			  struct span name);
+bool kueue_is_interesting(const struct kind *kind);
+/* Kinds whose edit may lower quota: nobody is admitted by the old ones in the batch that holds it.
+ */
+bool kueue_is_quota(const struct kind *kind);
+/* Admissions were decided that are not written yet. */
+bool kueue_owes_admissions(const struct core *c);
+/* A namespace's labels may have changed. */
+void kueue_observe_namespace(struct core *c, struct span name);
+
+/* What is due. */
+void kueue_timers(struct core *c);
+usec kueue_due(const struct core *c);
+
+/* Rows of workloads without a job, those that gave quota back first; then status of queues. False:
+ * there was no room for all of it. */
+bool kueue_flush_workloads(struct core *c, bool freed_only);
+void kueue_flush_status(struct core *c);
+
+#endif

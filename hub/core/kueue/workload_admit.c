@@ -1,0 +1,61 @@
+#include "core/kueue/workload_admit.h"
+
+#include "base/json.h"
+
+static struct span part(struct span json, const char *key)
+{
+	struct span v;
+
+	if (json_text_path(json, &v, "status", key, NULL) < 0 || json_text_type(v) == JSON_NULL)
+		return SPAN_NONE;
+	return v;
+}
+
+static bool is_true(struct span json, const char *type)
+{
+	struct span list = part(json, "conditions"), one, value;
+
+	if (json_text_type(list) != JSON_ARRAY)
+		return false;
+	for (size_t pos = 0; json_text_next(list, &pos, NULL, &one);)
+		if (json_text_member(one, "type", &value) == 0 &&
+		    span_is(json_text_plain(value), type))
+			return json_text_member(one, "status", &value) == 0 &&
+			       span_is(value, "\"True\"");
+	return false;
+}
+
+/* Equal as values: a client may print the same otherwise. */
+static bool same(struct span a, struct span b)
+{
+	auto_json *x = NULL, *y = NULL;
+
+	if (span_eq(a, b))
+		return true;
+	return json_parse(a, NULL, &x, NULL) == 0 && json_parse(b, NULL, &y, NULL) == 0 &&
+	       json_equal(x, y);
+}
+
+int workload_admit_command(struct core *c, struct command *cmd)
+{
+	static const char *const given[] = {"QuotaReserved", "Admitted"};
+	struct span now = span_make(cmd->draft.json, cmd->draft.len), was = SPAN("{}");
+	struct store_object o;
+
+	if (cmd->verb != COMMAND_CREATE && cmd->verb != COMMAND_UPDATE)
+		return 0;
+	if (cmd->verb == COMMAND_UPDATE &&
+	    registry_get(c->batch, cmd->kind, span_of(cmd->ns), span_of(cmd->name), &o) == 0)
+		was = o.json;
+	struct span admission = part(now, "admission");
+	if (admission.len && !same(admission, part(was, "admission")))
+		return err_set_field(&cmd->err, ERR_INVALID, "status.admission",
+				     "quota is given by the hub: an admission can be taken away, "
+				     "not written");
+	for (size_t i = 0; i < ARRAY_LEN(given); i++)
+		if (is_true(now, given[i]) && !is_true(was, given[i]))
+			return err_set_field(&cmd->err, ERR_INVALID, "status.conditions",
+					     "%s becomes True by the hub's decision alone",
+					     given[i]);
+	return 0;
+}

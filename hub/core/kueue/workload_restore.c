@@ -1,0 +1,402 @@
+#include "core/kueue/workload_restore.h"
+
+#include "base/json.h"
+#include "core/job.h"
+#include "core/kueue/admission.h"
+#include "core/kueue/cluster_queue.h"
+#include "core/kueue/compose.h"
+#include "core/kueue/evict.h"
+#include "core/kueue/local_queue.h"
+#include "core/kueue/priority_class.h"
+#include "core/kueue/queue_status.h"
+
+static usec created_at(const struct store_object *o, usec otherwise)
+{
+	struct span v;
+	usec t;
+
+	if (json_text_path(o->json, &v, "metadata", "creationTimestamp", NULL) < 0 ||
+	    clock_parse(json_text_plain(v), &t) < 0)
+		return otherwise;
+	return t;
+}
+
+/* ---- what the row says ---- */
+
+static void take_spec(struct core *c, struct workload *w, const struct workload_digest *d)
+{
+	w->inactive = d->inactive;
+	w->max_execution = d->max_execution_seconds;
+	w->priority_source = d->priority_source;
+	free(w->priority_class);
+	w->priority_class =
+	    d->priority_class.len ? xstrndup(d->priority_class.ptr, d->priority_class.len) : NULL;
+	if (w->priority != d->priority && w->unit)
+		kueue_queues_set_priority(c->kueue->queues, w->unit, d->priority);
+	w->priority = d->priority;
+}
+
+static void take_standing(struct workload *w, const struct workload_status *s)
+{
+	w->requeues = s->requeues;
+	w->requeue_at = s->requeue_at;
+	w->requeued_false = s->requeued.present && !s->requeued.is;
+	w->past_execution = s->past_execution;
+	if (!s->quota_reserved.is || !s->has_admission)
+		return;
+	w->reserved_at = s->quota_reserved.since;
+	w->admitted_at = s->admitted.is ? s->admitted.since : 0;
+	w->evicted_at = s->evicted.is ? s->evicted.since : 0;
+	w->requeued_as = s->evicted.is ? "Preempted" : NULL;
+	if (s->pods_ready.present && !s->pods_ready.is)
+		w->unready_since = s->pods_ready.since;
+	w->was_ready = s->pods_ready.is;
+}
+
+/* Index of a pod set by name, -1 when the spec has none. */
+static int set_index(const struct workload_digest *d, struct span name)
+{
+	for (size_t i = 0; i < d->n_pod_sets; i++)
+		if (span_eq(d->pod_sets[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+struct recorded {
+	struct kueue_holding *holdings;
+	size_t n_holdings;
+	int32_t counts[KUEUE_MAX_POD_SETS];
+};
+
+static void take_flavor(struct workload_set *set, uint32_t flavor)
+{
+	for (uint32_t i = 0; i < set->n_flavors; i++)
+		if (set->flavors[i] == flavor)
+			return;
+	set->flavors[set->n_flavors++] = flavor;
+}
+
+/* status.admission in the engine's numbers, and into the record. */
+static void take_admission(struct core *c, struct workload *w, const struct workload_digest *d,
+			   const struct workload_status *s, struct arena *mem, struct recorded *ret)
+{
+	struct kueue_forest *f = c->kueue->forest;
+	size_t max = 0;
+
+	workload_drop_sets(w);
+	w->n_sets = d->n_pod_sets;
+	w->sets = xcalloc(w->n_sets + 1, sizeof(*w->sets));
+	for (size_t i = 0; i < d->n_pod_sets; i++)
+		ret->counts[i] = w->sets[i].count = (int32_t)d->pod_sets[i].count;
+	for (size_t i = 0; i < s->n_assignments; i++)
+		max += s->assignments[i].n_items;
+	ret->holdings = arena_array(mem, struct kueue_holding, max);
+	for (size_t i = 0; i < s->n_assignments; i++) {
+		const struct workload_assignment *a = &s->assignments[i];
+		int set = set_index(d, a->name);
+		if (set < 0)
+			continue;
+		ret->counts[set] = w->sets[set].count = a->count;
+		free(w->sets[set].flavors);
+		w->sets[set].flavors = xcalloc(a->n_items + 1, sizeof(uint32_t));
+		w->sets[set].n_flavors = 0;
+		for (size_t k = 0; k < a->n_items; k++) {
+			uint32_t flavor = kueue_forest_intern_flavor(f, a->items[k].flavor);
+			uint32_t resource = kueue_forest_resource(f, a->items[k].resource);
+			take_flavor(&w->sets[set], flavor);
+			if (a->items[k].usage > 0)
+				ret->holdings[ret->n_holdings++] = (struct kueue_holding){
+				    (uint32_t)set, flavor, resource, a->items[k].usage};
+		}
+	}
+}
+
+static enum kueue_state state_of(const struct workload *w)
+{
+	if (w->evicted_at)
+		return KUEUE_EVICTED;
+	return w->admitted_at ? KUEUE_ADMITTED : KUEUE_RESERVING;
+}
+
+/* Files one that holds quota. */
+static void restore_holding(struct core *c, struct workload *w, const struct workload_digest *d,
+			    const struct workload_status *s)
+{
+	struct kueue *k = c->kueue;
+	auto_arena mem = ARENA_INIT;
+	struct recorded r = {0};
+	struct err err = ERR_INIT;
+
+	take_admission(c, w, d, s, &mem, &r);
+	struct kueue_workload_spec spec = workload_engine_spec(w, d, &mem);
+	uint32_t node = kueue_forest_queue(k->forest, s->cluster_queue);
+	if (kueue_queues_restore(k->queues, node, &spec, state_of(w), w->reserved_at, r.holdings,
+				 r.n_holdings, r.counts, &w->unit, &err) < 0) {
+		w->unit = NULL;
+		log_error(c->log, "what a workload holds cannot be counted",
+			  "workload=%s error=\"%s\"", w->key, err.text);
+		return;
+	}
+	workload_count_usage(c, w);
+	if (w->max_execution || w->unready_since)
+		workload_timer(c, w, c->now);
+}
+
+/* ---- checks ---- */
+
+static bool is_check(const struct workload_check *k, const char *state)
+{
+	return span_is(k->state, state);
+}
+
+static void look_at_checks(struct core *c, struct workload *w, const struct workload_status *s)
+{
+	static const struct eviction retry = {.reason = "AdmissionCheck", .cause = ""};
+	size_t ready = 0;
+	usec wait = 0;
+	bool again = false;
+
+	for (size_t i = 0; i < s->n_checks; i++) {
+		const struct workload_check *k = &s->checks[i];
+		ready += is_check(k, "Ready");
+		if (is_check(k, "Rejected")) {
+			workload_event(c, w, "Warning", WORKLOAD_CONTROLLER,
+				       "AdmissionCheckRejected",
+				       "Deactivating workload because AdmissionCheck for %.*s was "
+				       "Rejected",
+				       SPAN_ARGS(k->name));
+			evict_deactivate(c, w, "AdmissionCheck",
+					 "At least one admission check is rejected");
+			return;
+		}
+		again |= is_check(k, "Retry");
+		if (is_check(k, "Retry") && k->requeue_after * USEC_PER_SEC > wait)
+			wait = k->requeue_after * USEC_PER_SEC;
+	}
+	if (again) {
+		w->requeue_at = wait ? c->now + wait : 0;
+		workload_set_requeue(c, w);
+		evict_workload(c, w, &retry, "At least one admission check is false");
+	} else if (w->unit->state == KUEUE_RESERVING && ready == s->n_checks) {
+		admission_checks_ready(c, w);
+	}
+}
+
+/* ---- committed by somebody else ---- */
+
+static void reclaim(struct core *c, struct workload *w, const struct workload_digest *d,
+		    const struct workload_status *s)
+{
+	int32_t pods[KUEUE_MAX_POD_SETS] = {0};
+	bool any = false;
+
+	for (size_t i = 0; i < s->n_reclaimable; i++) {
+		int set = set_index(d, s->reclaimable_names[i]);
+		if (set < 0 || s->reclaimable[i] <= 0)
+			continue;
+		pods[set] = s->reclaimable[i];
+		any = true;
+	}
+	if (!any && !w->unit->reclaimable)
+		return;
+	bool holds = workload_holds_quota(w);
+	if (holds)
+		workload_uncount_usage(c, w);
+	kueue_queues_reclaim(c->kueue->queues, w->unit, any ? pods : NULL);
+	if (holds)
+		workload_count_usage(c, w);
+	c->pump_wanted = true;
+}
+
+static void end_own(struct core *c, struct workload *w)
+{
+	queue_status_touch(c, w);
+	workload_destroy(c, w);
+	c->pump_wanted = true;
+}
+
+/* Its creator has taken the reservation off after an eviction. */
+static bool was_given_back(const struct workload *w, const struct workload_status *s)
+{
+	return !w->job && workload_holds_quota(w) && !s->quota_reserved.is &&
+	       w->unit->state == KUEUE_EVICTED && !w->edit;
+}
+
+static void reconcile(struct core *c, struct workload *w, const struct workload_digest *d,
+		      const struct workload_status *s)
+{
+	bool was_inactive = w->inactive;
+
+	take_spec(c, w, d);
+	if (was_inactive && !w->inactive) {
+		w->requeues = 0;
+		w->requeue_at = 0;
+		w->requeued_false = false;
+		workload_set_requeue(c, w);
+		workload_set_condition(c, w, "Requeued", true, "Reactivated",
+				       "The workload was reactivated");
+	} else if (!workload_holds_quota(w) && s->requeued.present) {
+		w->requeued_false = !s->requeued.is;
+	}
+	if (was_given_back(w, s)) {
+		evict_released(c, w);
+		return;
+	}
+	if (w->unit)
+		reclaim(c, w, d, s);
+	if (workload_holds_quota(w) && !w->evicted_at)
+		look_at_checks(c, w, s);
+	if (!w->job && !workload_holds_quota(w)) {
+		workload_enter_queue(c, w, d->queue_name);
+		workload_recount(c, w, d);
+	} else {
+		workload_review(c, w);
+	}
+}
+
+static void begin(struct core *c, struct workload *w, const struct store_object *o,
+		  const struct workload_digest *d, const struct workload_status *s)
+{
+	w->exists = true;
+	w->revision = o->revision;
+	w->created = created_at(o, c->now);
+	/* Within one second the order of creation. */
+	w->queue_order = w->created + (usec)(o->create_revision % USEC_PER_SEC);
+	take_spec(c, w, d);
+	take_standing(w, s);
+	workload_enter_queue(c, w, d->queue_name);
+}
+
+static void file_new(struct core *c, struct workload *w, const struct workload_digest *d,
+		     const struct workload_status *s)
+{
+	if (s->quota_reserved.is && s->has_admission)
+		restore_holding(c, w, d, s);
+	if (w->unit)
+		workload_review(c, w);
+	else
+		workload_recount(c, w, d);
+	if (workload_holds_quota(w) && !w->evicted_at && s->n_checks)
+		look_at_checks(c, w, s);
+}
+
+void workload_observe(struct core *c, const struct store_object *o)
+{
+	struct workload *w = workload_find(c, o->key.ns, o->key.name);
+	auto_arena mem = ARENA_INIT;
+	struct workload_digest d;
+	struct workload_status s;
+
+	if (w && memcmp(w->uid, o->uid, STORE_UID_LEN) != 0) {
+		if (w->job)
+			return;
+		end_own(c, w);
+		w = NULL;
+	}
+	bool over = o->flags & OBJECT_FINISHED;
+	if (!w && (o->flags & OBJECT_DELETING))
+		core_remove_finalizer(c, kind_by_type(c->kinds, TYPE_WORKLOAD), o, KUEUE_FINALIZER);
+	if (workload_digest_unpack(o->digest, &mem, &d) < 0 ||
+	    (!w && (over || o->flags & OBJECT_DELETING)))
+		return;
+	workload_status_read(o, &mem, &s);
+	if (!w) {
+		w = workload_create(c, o->key.ns, o->key.name, o->uid);
+		begin(c, w, o, &d, &s);
+		file_new(c, w, &d, &s);
+		return;
+	}
+	w->revision = o->revision;
+	w->deleting = o->flags & OBJECT_DELETING;
+	if (!w->job && (over || w->deleting)) {
+		if (w->deleting)
+			core_remove_finalizer(c, kind_by_type(c->kinds, TYPE_WORKLOAD), o,
+					      KUEUE_FINALIZER);
+		end_own(c, w);
+		return;
+	}
+	if (w->job && w->deleting) {
+		workload_row_lost(c, w);
+		return;
+	}
+	reconcile(c, w, &d, &s);
+}
+
+/* A job's Workload was deleted by somebody: what it stood for is taken back, and it is made anew
+ * (Kueue stops a job whose workload is gone). */
+void workload_row_lost(struct core *c, struct workload *w)
+{
+	static const struct eviction gone = {.reason = "Deactivated", .cause = ""};
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_WORKLOAD);
+	struct store_object o;
+
+	if (workload_holds_quota(w)) {
+		evict_workload(c, w, &gone, "The workload was deleted");
+		return;
+	}
+	if (registry_get(c->batch, kind, w->ns, w->name, &o) == 0 && (o.flags & OBJECT_DELETING))
+		core_remove_finalizer(c, kind, &o, KUEUE_FINALIZER);
+}
+
+void workload_gone(struct core *c, struct span ns, struct span name)
+{
+	struct workload *w = workload_find(c, ns, name);
+
+	if (!w)
+		return;
+	if (!w->job) {
+		end_own(c, w);
+		return;
+	}
+	/* The next row is another object. */
+	registry_new_uid(c->registry, w->uid);
+	object_uid_format(w->uid, w->uid_text);
+	w->exists = w->deleting = false;
+	w->respec = true;
+	w->created = c->now;
+	w->told = NULL;
+	workload_dirty(c, w);
+	workload_review(c, w);
+}
+
+bool workload_is_own_change(struct core *c, const struct store_object *o)
+{
+	struct workload *w = workload_find(c, o->key.ns, o->key.name);
+
+	if (!w || !w->own)
+		return false;
+	w->own = false;
+	w->revision = o->revision;
+	return true;
+}
+
+/* ---- of a job ---- */
+
+void workload_restore_job(struct core *c, struct job *j)
+{
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_WORKLOAD);
+	char name[STORE_MAX_NAME + 1];
+	auto_arena mem = ARENA_INIT;
+	struct workload_digest d;
+	struct workload_status s;
+	struct store_object o;
+
+	if (j->finished || j->workload ||
+	    registry_get(c->batch, kind, span_of(j->ns),
+			 span_of(compose_name(j->kind, j->name, j->uid_text, name)), &o) < 0 ||
+	    (o.flags & OBJECT_FINISHED) || workload_digest_unpack(o.digest, &mem, &d) < 0)
+		return;
+	workload_status_read(&o, &mem, &s);
+	struct workload *w = workload_find(c, o.key.ns, o.key.name);
+	if (w && !w->job)
+		workload_destroy(c, w);
+	w = workload_create(c, o.key.ns, o.key.name, o.uid);
+	w->job = j;
+	j->workload = w;
+	begin(c, w, &o, &d, &s);
+	w->queue_order = j->first_attempt;
+	if (s.quota_reserved.is && s.has_admission)
+		restore_holding(c, w, &d, &s);
+	if (workload_holds_quota(w) && !w->evicted_at && s.n_checks)
+		look_at_checks(c, w, &s);
+}
