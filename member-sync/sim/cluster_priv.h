@@ -94,6 +94,7 @@ struct sim_job {
 		struct ray_job_state ray;
 	} state;
 	struct VEC(struct sim_set) sets;
+	uint64_t templates; /* hash of what `sets` were read from (training jobs); 0: none */
 	struct VEC(struct sim_pod *) pods;
 	struct VEC(struct sim_job *) children; /* of a JobSet */
 	struct sim_job *parent;

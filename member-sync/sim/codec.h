@@ -37,7 +37,10 @@ void batch_job_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh);
 void batch_job_codec_print(const struct sim_job *j, struct buf *out);
 /* A Job's spec alone, as JobSets carry it. */
 void batch_job_codec_spec(struct batch_job_spec *s, const struct cJSON *spec);
-void training_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh);
+/* same: the templates are those of the last reading, and are not in `o`. */
+void training_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh, bool same);
+/* The member of a training job's spec that holds its templates. */
+const char *training_codec_templates(uint16_t type);
 void training_codec_print(const struct sim_job *j, struct buf *out);
 void job_set_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh);
 void job_set_codec_print(const struct sim_job *j, struct buf *out);

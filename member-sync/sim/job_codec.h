@@ -3,14 +3,15 @@
 /*
  * Job objects to typed records and back: spec and status in, status out.
  *
- * A tree is parsed once, when an object comes or somebody else changed it; status goes out as
- * text. What a field of a status says is what its kind's controller would have written; a field
- * that nobody understands reads as absent. How each kind is read: codec.h.
+ * A tree is parsed once, when an object comes or somebody else changed it, of what is read only;
+ * status goes out as text. What a field of a status says is what its kind's controller would have
+ * written; a field that nobody understands reads as absent. How each kind is read: codec.h.
  */
 #include "member-sync/sim/cluster_priv.h"
 
-/* Fills spec, sets and metadata of the record from an object. `fresh`: the state too, else what
- * is in memory stays. ERR_BAD_REQUEST for text that is no object; the record is then as it was. */
+/* Fills spec, sets and metadata of the record from an object, whose text is checked JSON. `fresh`:
+ * the state too, else what is in memory stays. Errors are those of json_parse(); the record is then
+ * as it was. */
 int job_codec_read(struct sim_job *j, const struct store_object *o, bool fresh,
 		   struct err *reterr) MUST_CHECK;
 /* The JSON of its status. */

@@ -64,13 +64,34 @@ static void read_training_state(struct sim_job *j, const struct cJSON *status)
 	}
 }
 
-void training_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh)
+static size_t row_of(uint16_t type)
+{
+	size_t k = 0;
+	while (training_kinds[k].type != type)
+		k++;
+	return k;
+}
+
+const char *training_codec_templates(uint16_t type)
+{
+	return training_kinds[row_of(type)].replicas;
+}
+
+static void read_replicas(struct sim_job *j, size_t k, const struct cJSON *replicas)
+{
+	job_codec_clear_sets(j);
+	for (size_t t = 0; t < TRAINING_MAX_TYPES && training_kinds[k].types[t]; t++) {
+		const struct cJSON *r = json_get(replicas, training_kinds[k].types[t]);
+		if (r)
+			read_replica(j, k, training_kinds[k].types[t], r);
+	}
+}
+
+void training_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh, bool same)
 {
 	const struct cJSON *spec = json_get(o, "spec"), *run = json_get(spec, "runPolicy");
-	struct training_spec *s = &j->spec.training;
-	size_t k = 0;
-	while (training_kinds[k].type != j->kind->type)
-		k++;
+	struct training_spec *s = &j->spec.training, was = *s;
+	size_t k = row_of(j->kind->type);
 	*s = (struct training_spec){
 	    .kind = training_kinds[k].kind,
 	    .suspend = json_bool(run, "suspend", false),
@@ -83,12 +104,11 @@ void training_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh)
 	const char *success = json_str(spec, "successPolicy");
 	s->all_workers = success && strcmp(success, "AllWorkers") == 0;
 	j->ttl = s->ttl;
-	job_codec_clear_sets(j);
-	const struct cJSON *replicas = json_get(spec, training_kinds[k].replicas);
-	for (size_t t = 0; t < TRAINING_MAX_TYPES && training_kinds[k].types[t]; t++) {
-		const struct cJSON *r = json_get(replicas, training_kinds[k].types[t]);
-		if (r)
-			read_replica(j, k, training_kinds[k].types[t], r);
+	if (same) {
+		memcpy(s->types, was.types, sizeof(s->types));
+		s->n_types = was.n_types;
+	} else {
+		read_replicas(j, k, json_get(spec, training_kinds[k].replicas));
 	}
 	if (fresh)
 		read_training_state(j, json_get(o, "status"));

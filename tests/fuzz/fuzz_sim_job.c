@@ -81,6 +81,10 @@ static void try_kind(const struct kind *k, enum sim_job_type type, struct span t
 			decide(&j, (usec)1700000000 * USEC_PER_SEC + i * USEC_PER_SEC);
 		job_codec_print_status(&j, &once);
 		assert(json_check(buf_span(&once), NULL, &e) == 0);
+		/* Again, as after a change of something else: what pods are made of stays. */
+		size_t sets = j.sets.len;
+		assert(job_codec_read(&j, &o, false, &e) == 0);
+		assert(j.sets.len == sets);
 	}
 	job_done(&j);
 }

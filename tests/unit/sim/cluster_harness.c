@@ -166,6 +166,11 @@ void set_suspend(uint16_t type, const char *name, bool suspend)
 	if (type == TYPE_PYTORCH_JOB)
 		spec = json_ensure_object(spec, "runPolicy");
 	json_set_bool(spec, "suspend", suspend);
+	update(type, name, tree);
+}
+
+void update(uint16_t type, const char *name, const struct cJSON *tree)
+{
 	struct command *c =
 	    command_create(COMMAND_UPDATE, kind(type), SPAN("default"), span_of(name));
 	c->expected_revision = revision_of(type, "default", name);

@@ -44,6 +44,8 @@ struct cJSON *get(uint16_t type, const char *ns, const char *name);
 uint64_t revision_of(uint16_t type, const char *ns, const char *name); /* 0: absent */
 /* Sets spec (or spec.runPolicy) .suspend as a client's patch would. */
 void set_suspend(uint16_t type, const char *name, bool suspend);
+/* In namespace default. */
+void update(uint16_t type, const char *name, const struct cJSON *tree);
 void delete (uint16_t type, const char *ns, const char *name);
 const char *phase(const char *pod); /* "absent" */
 /* "Created Suspended=False Running": the conditions of an object, in order. */

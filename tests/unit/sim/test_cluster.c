@@ -103,6 +103,23 @@ static void a_copy_is_born_suspended_then_released(void **state)
 	assert_non_null(strstr(lines, "Killed"));
 }
 
+/* Its templates are not read again while they stay: they must be when they do not. */
+static void a_changed_template_makes_other_pods(void **state)
+{
+	create(TYPE_PYTORCH_JOB, PYTORCH("copy", "'suspend':true", "Never", ""));
+	auto_json *job = get(TYPE_PYTORCH_JOB, "default", "copy");
+	struct cJSON *workers = json_path(job, "spec", "pytorchReplicaSpecs", "Worker", NULL);
+	json_set_int(workers, "replicas", 1);
+	json_set_str(json_path(workers, "template", "metadata", "annotations", NULL), "told",
+		     "yes");
+	update(TYPE_PYTORCH_JOB, "copy", job);
+	set_suspend(TYPE_PYTORCH_JOB, "copy", false);
+	assert_int_equal(count(TYPE_POD), 2);
+	auto_json *pod = get(TYPE_POD, "default", "copy-worker-0");
+	assert_string_equal(json_str(json_path(pod, "metadata", "annotations", NULL), "told"),
+			    "yes");
+}
+
 static void a_failing_job_fails(void **state)
 {
 	create(TYPE_PYTORCH_JOB,
@@ -422,6 +439,7 @@ int main(void)
 	    T(nodes_come_from_the_file_once),
 	    T(a_pytorch_job_runs_to_its_end),
 	    T(a_copy_is_born_suspended_then_released),
+	    T(a_changed_template_makes_other_pods),
 	    T(a_failing_job_fails),
 	    T(on_failure_restarts_in_place_with_backoff),
 	    T(a_job_completes_its_indexes),
