@@ -382,65 +382,28 @@ void kueue_assign(struct kueue_forest *f, const struct kueue_workload *w, const 
 	keep_last_reasons(&r);
 }
 
-/* ---- the odometer ---- */
+/* ---- for the odometer (kueue_odometer.c) ---- */
 
-static bool is_wanted(const struct kueue_assignment *a)
+void kueue_assign_rerun(struct kueue_forest *f, const struct kueue_workload *w,
+			struct kueue_assignment *a, size_t fixed, uint64_t refused)
 {
-	bool preempts = a->mode == KUEUE_PREEMPT || a->mode == KUEUE_RECLAIM;
+	struct run r;
 
-	switch (a->pass) {
-	case KUEUE_PASS_FIT:
-		return a->mode == KUEUE_FIT;
-	case KUEUE_PASS_PREEMPT:
-		return preempts;
-	default:
-		return preempts || a->mode == KUEUE_FIT;
-	}
+	begin(&r, f, w, a);
+	r.fixed = fixed;
+	r.refused = refused;
+	run(&r);
 }
 
-/* Turns the last place that can turn; false when all have been through. */
-static bool step(struct run *r)
-{
-	struct kueue_assignment *a = r->a;
-
-	while (a->turns.len) {
-		const struct kueue_turn *last = &a->turns.items[a->turns.len - 1];
-
-		if (a->combinations++ >= KUEUE_MAX_COMBINATIONS)
-			return false;
-		r->refused = last->refused | UINT64_C(1) << last->flavor;
-		r->fixed = a->turns.len - 1;
-		run(r);
-		if (is_wanted(a))
-			return true;
-	}
-	return false;
-}
-
-bool kueue_assign_next(struct kueue_forest *f, const struct kueue_workload *w,
+void kueue_assign_wipe(struct kueue_forest *f, const struct kueue_workload *w,
 		       struct kueue_assignment *a)
 {
 	struct run r;
 
 	begin(&r, f, w, a);
-	if (a->pass == KUEUE_PASS_NONE)
-		a->pass = a->mode == KUEUE_FIT ? KUEUE_PASS_FIT : KUEUE_PASS_ALL;
-	if (step(&r))
-		return true;
-	if (a->pass == KUEUE_PASS_FIT && a->combinations < KUEUE_MAX_COMBINATIONS) {
-		a->pass = KUEUE_PASS_PREEMPT;
-		r.fixed = 0;
-		r.refused = 0;
-		run(&r);
-		if (is_wanted(a) || step(&r))
-			return true;
-	}
 	wipe(&r, 0);
 	vec_clear(&a->uses);
 	vec_clear(&a->turns);
 	a->reasons.len = 0;
-	a->mode = KUEUE_NO_FIT;
 	a->borrow_level = 0;
-	a->no_fit = KUEUE_TOPOLOGY_PLACEMENT_FAILED;
-	return false;
 }

@@ -78,15 +78,23 @@ static struct kueue_workload *holder(const struct kueue_search *s, const struct 
 	return kueue_holders_at(s->f, line->queue->number, line->place);
 }
 
+/* Whether neither this holder nor a later one is allowed: they come by priority. */
+static bool is_beyond(const struct kueue_search *s, const struct kueue_line *line,
+		      enum kueue_preempt_policy policy, const struct kueue_workload *w)
+{
+	if (policy == KUEUE_PREEMPT_ANY || line->n_sorted || w->state == KUEUE_EVICTED)
+		return false;
+	return policy == KUEUE_PREEMPT_LOWER_PRIORITY ? w->priority >= s->w->priority
+						      : w->priority > s->w->priority;
+}
+
 void kueue_line_advance(struct kueue_search *s, struct kueue_line *line)
 {
 	enum kueue_preempt_policy policy = policy_of(s, line);
 	struct kueue_workload *w;
 
 	for (line->head = NULL; (w = holder(s, line)); line->place++) {
-		/* Holders come by priority: no later one will be allowed either. */
-		if (w->priority > s->w->priority && policy != KUEUE_PREEMPT_ANY &&
-		    w->state != KUEUE_EVICTED && !line->n_sorted)
+		if (is_beyond(s, line, policy, w))
 			return;
 		if (!w->taken && kueue_candidate_allowed(policy, s->w, w) && helps(s, w)) {
 			line->head = w;

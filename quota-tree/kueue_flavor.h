@@ -2,7 +2,8 @@
 #define QUOTA_TREE_KUEUE_FLAVOR_H
 /*
  * Which flavor of a resource group a few pod sets should have: eligibility, quota, fungibility
- * (reference/kueue.md section 2.5, findFlavorForPodSets). Private to kueue_assign.c.
+ * (reference/kueue.md section 2.5, findFlavorForPodSets). Private to
+ * kueue_assign.c and kueue_odometer.c.
  */
 #include "quota-tree/kueue_assign.h"
 #include "quota-tree/kueue_node.h"
@@ -41,5 +42,15 @@ struct kueue_found {
 };
 
 void kueue_flavor_find(const struct kueue_seek *s, struct kueue_found *ret);
+
+/* ---- kueue_assign.c, for kueue_odometer.c ---- */
+
+/* Takes all turns again: the first `fixed` stand as they are, the next passes the refused flavors
+ * over (bits), the others begin anew. a->turns are those that came to a flavor. */
+void kueue_assign_rerun(struct kueue_forest *f, const struct kueue_workload *w,
+			struct kueue_assignment *a, size_t fixed, uint64_t refused);
+/* No pod set has a flavor. */
+void kueue_assign_wipe(struct kueue_forest *f, const struct kueue_workload *w,
+		       struct kueue_assignment *a);
 
 #endif

@@ -54,98 +54,19 @@ const struct kueue_options *kueue_forest_options(const struct kueue_forest *f)
 	return &f->options;
 }
 
-/* ---- names ---- */
-
-static uint32_t number_of(const struct map *m, struct span name)
-{
-	/* Absent gives 0 - 1, which is KUEUE_NONE. */
-	return (uint32_t)(uintptr_t)map_get(m, name) - 1;
-}
-
-static void *number_value(uint32_t number)
-{
-	return (void *)((uintptr_t)number + 1);
-}
-
-static struct span span_dup(struct span s)
-{
-	return span_make(xstrndup(s.ptr, s.len), s.len);
-}
-
-uint32_t kueue_forest_find_resource(const struct kueue_forest *f, struct span name)
-{
-	return number_of(&f->resources.numbers, name);
-}
-
-struct span kueue_forest_resource_name(const struct kueue_forest *f, uint32_t resource)
-{
-	return resource < f->resources.names.len ? f->resources.names.items[resource] : SPAN_NONE;
-}
-
-uint32_t kueue_forest_resource(struct kueue_forest *f, struct span name)
-{
-	uint32_t number = kueue_forest_find_resource(f, name);
-	uint32_t rank = 0;
-
-	if (number != KUEUE_NONE || f->resources.names.len >= KUEUE_MAX_NAMES)
-		return number;
-	number = (uint32_t)f->resources.names.len;
-	for (uint32_t i = 0; i < number; i++) {
-		if (span_cmp(f->resources.names.items[i], name) < 0)
-			rank++;
-		else
-			f->resource_ranks.items[i]++;
-	}
-	vec_push(&f->resources.names, span_dup(name));
-	vec_push(&f->resource_ranks, rank);
-	map_put(&f->resources.numbers, name, number_value(number));
-	return number;
-}
-
-uint32_t kueue_forest_flavor(const struct kueue_forest *f, struct span name)
-{
-	return number_of(&f->flavor_numbers, name);
-}
-
-uint32_t kueue_forest_intern_flavor(struct kueue_forest *f, struct span name)
-{
-	uint32_t number = kueue_forest_flavor(f, name);
-	struct kueue_flavor *flavor;
-
-	if (number != KUEUE_NONE || f->flavors.len >= KUEUE_MAX_NAMES)
-		return number;
-	number = (uint32_t)f->flavors.len;
-	flavor = xcalloc(1, sizeof(*flavor));
-	flavor->name = span_dup(name);
-	vec_push(&f->flavors, flavor);
-	map_put(&f->flavor_numbers, name, number_value(number));
-	return number;
-}
-
-struct span kueue_forest_flavor_name(const struct kueue_forest *f, uint32_t flavor)
-{
-	return flavor < f->flavors.len ? f->flavors.items[flavor]->name : SPAN_NONE;
-}
-
-const struct kueue_flavor_spec *kueue_forest_flavor_spec(const struct kueue_forest *f,
-							 uint32_t flavor)
-{
-	if (flavor >= f->flavors.len || !f->flavors.items[flavor]->declared)
-		return NULL;
-	return &f->flavors.items[flavor]->spec;
-}
+/* ---- names of nodes ---- */
 
 /* A node that only waits to be buried has no number any more. */
 static uint32_t number_of_living(const struct kueue_forest *f, const struct map *m,
 				 struct span name)
 {
-	uint32_t number = number_of(m, name);
+	uint32_t number = kueue_number_of(m, name);
 
 	if (number == KUEUE_NONE || kueue_node(f, number)->declared ||
 	    kueue_node(f, number)->n_wanting)
 		return number;
 	kueue_tree_settle(f);
-	return number_of(m, name);
+	return kueue_number_of(m, name);
 }
 
 uint32_t kueue_forest_queue(const struct kueue_forest *f, struct span name)
@@ -175,7 +96,7 @@ static struct kueue_node *node_make(struct kueue_forest *f, struct span name, bo
 	n = xcalloc(1, sizeof(*n));
 	*n = (struct kueue_node){
 	    .number = number,
-	    .name = span_dup(name),
+	    .name = kueue_name_dup(name),
 	    .queue = queue,
 	    .wanted = KUEUE_NONE,
 	    .parent = KUEUE_NONE,
@@ -184,20 +105,15 @@ static struct kueue_node *node_make(struct kueue_forest *f, struct span name, bo
 	n->tree = xcalloc(1, sizeof(*n->tree));
 	vec_push(&n->tree->members, number);
 	f->nodes.items[number] = n;
-	map_put(queue ? &f->queues : &f->cohorts, name, number_value(number));
+	map_put(queue ? &f->queues : &f->cohorts, name, kueue_number_value(number));
 	return n;
 }
 
 static struct kueue_node *node_find(struct kueue_forest *f, struct span name, bool queue)
 {
-	uint32_t number = number_of(queue ? &f->queues : &f->cohorts, name);
+	uint32_t number = kueue_number_of(queue ? &f->queues : &f->cohorts, name);
 
 	return number == KUEUE_NONE ? node_make(f, name, queue) : kueue_node(f, number);
-}
-
-static int full(struct err *reterr)
-{
-	return err_set(reterr, ERR_TOO_MANY, "there are too many queues, cohorts or flavors");
 }
 
 /* Both ends of the edge, old and new, are compiled again. */
@@ -207,7 +123,7 @@ static int hang_below(struct kueue_forest *f, struct kueue_node *n, struct span 
 	struct kueue_node *p = NULL;
 
 	if (parent.len && !(p = node_find(f, parent, false)))
-		return full(reterr);
+		return kueue_forest_full(reterr);
 	kueue_tree_spoil(f, n);
 	if (p) {
 		p->n_wanting++;
@@ -239,11 +155,11 @@ static int number_groups(struct kueue_forest *f, struct kueue_node *n,
 
 		for (size_t i = 0; i < specs[g].n_resources; i++)
 			if ((r[i] = kueue_forest_resource(f, specs[g].resources[i])) == KUEUE_NONE)
-				return full(reterr);
+				return kueue_forest_full(reterr);
 		for (size_t i = 0; i < specs[g].n_flavors; i++)
 			if ((fl[i] = kueue_forest_intern_flavor(f, specs[g].flavors[i])) ==
 			    KUEUE_NONE)
-				return full(reterr);
+				return kueue_forest_full(reterr);
 		groups[g] = (struct kueue_group){
 		    .resources = r,
 		    .flavors = fl,
@@ -309,40 +225,6 @@ static int declare(struct kueue_forest *f, struct kueue_node *n,
 	return 0;
 }
 
-int kueue_forest_set_flavor(struct kueue_forest *f, const struct kueue_flavor_spec *spec,
-			    struct err *reterr)
-{
-	uint32_t number;
-	int r = kueue_spec_check_flavor(spec, reterr);
-
-	if (r < 0)
-		return r;
-	number = kueue_forest_intern_flavor(f, spec->name);
-	if (number == KUEUE_NONE)
-		return full(reterr);
-	struct kueue_flavor *flavor = f->flavors.items[number];
-	arena_done(&flavor->mem);
-	flavor->mem = ARENA_INIT;
-	flavor->spec = kueue_spec_dup_flavor(&flavor->mem, spec, &flavor->keys);
-	flavor->declared = true;
-	f->flavor_edits++;
-	return 0;
-}
-
-void kueue_forest_remove_flavor(struct kueue_forest *f, struct span name)
-{
-	uint32_t number = kueue_forest_flavor(f, name);
-
-	if (number == KUEUE_NONE)
-		return;
-	struct kueue_flavor *flavor = f->flavors.items[number];
-	arena_done(&flavor->mem);
-	flavor->mem = ARENA_INIT;
-	flavor->spec = (struct kueue_flavor_spec){0};
-	flavor->declared = false;
-	f->flavor_edits++;
-}
-
 int kueue_forest_set_cohort(struct kueue_forest *f, const struct kueue_cohort_spec *spec,
 			    struct err *reterr)
 {
@@ -354,7 +236,7 @@ int kueue_forest_set_cohort(struct kueue_forest *f, const struct kueue_cohort_sp
 		return r;
 	n = node_find(f, spec->name, false);
 	if (!n)
-		return full(reterr);
+		return kueue_forest_full(reterr);
 	return declare(f, n, spec->groups, spec->n_groups, &parent, spec->weight, reterr);
 }
 
@@ -369,7 +251,7 @@ int kueue_forest_set_queue(struct kueue_forest *f, const struct kueue_queue_spec
 		return r;
 	n = node_find(f, spec->name, true);
 	if (!n)
-		return full(reterr);
+		return kueue_forest_full(reterr);
 	r = declare(f, n, spec->groups, spec->n_groups, &copy.cohort, spec->weight, reterr);
 	if (r < 0)
 		return r;
@@ -381,7 +263,7 @@ int kueue_forest_set_queue(struct kueue_forest *f, const struct kueue_queue_spec
 
 static void undeclare(struct kueue_forest *f, struct span name, bool queue)
 {
-	uint32_t number = number_of(queue ? &f->queues : &f->cohorts, name);
+	uint32_t number = kueue_number_of(queue ? &f->queues : &f->cohorts, name);
 
 	if (number == KUEUE_NONE)
 		return;

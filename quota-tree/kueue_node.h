@@ -147,6 +147,14 @@ static inline struct kueue_node *kueue_node_parent(const struct kueue_forest *f,
 	return n->parent == KUEUE_NONE ? NULL : f->nodes.items[n->parent];
 }
 
+/* ---- kueue_names.c ---- */
+
+/* Maps of names hold number + 1; KUEUE_NONE when absent. */
+uint32_t kueue_number_of(const struct map *m, struct span name);
+void *kueue_number_value(uint32_t number);
+struct span kueue_name_dup(struct span s); /* owned */
+int kueue_forest_full(struct err *reterr);
+
 /* ---- kueue_tree.c ---- */
 
 /* The tree of a node will be compiled before anybody looks again. */

@@ -434,6 +434,8 @@ static void an_object_may_be_set_from_its_own_copy(void **state)
 	struct err err = ERR_INIT;
 
 	assert_ok(kueue_forest_set_queue(f, kueue_forest_queue_spec(f, a), &err), &err);
+	assert_ok(kueue_forest_set_flavor(f, kueue_forest_flavor_spec(f, 0), &err), &err);
+	assert_true(span_is(kueue_forest_flavor_spec(f, 0)->name, "default"));
 	assert_true(span_is(kueue_forest_queue_spec(f, a)->cohort, "co"));
 	assert_true(span_is(kueue_forest_queue_spec(f, a)->name, "a"));
 	assert_int_equal(kt_potential(f, a), 10);

@@ -15,7 +15,7 @@ struct world {
 	uint64_t rng;
 	uint32_t queues[QUEUES];
 	struct VEC(struct kueue_workload *) holders;
-	size_t fits, preempts, victims, borrowing, foreign, combinations;
+	size_t fits, preempts, victims, borrowing, foreign, combinations, rooms;
 };
 
 static int64_t number(struct world *w, uint32_t below)
@@ -207,6 +207,74 @@ static void assert_victims(struct world *w, const struct kueue_workload *wl)
 	w->borrowing += w->w.v.borrows;
 }
 
+/* ---- nodes: holders of an even number sit on one each ---- */
+
+struct nodes {
+	int free, needed, taken;
+};
+
+static bool sits_there(const struct kueue_workload *w)
+{
+	return w->reserved_at % 2 == 0;
+}
+
+static bool useful(void *context, const struct kueue_workload *w)
+{
+	(void)context;
+	return sits_there(w);
+}
+
+static void take(void *context, const struct kueue_workload *w)
+{
+	struct nodes *n = context;
+
+	n->free += sits_there(w);
+	n->taken++;
+}
+
+static void give_back(void *context, const struct kueue_workload *w)
+{
+	struct nodes *n = context;
+
+	n->free -= sits_there(w);
+	n->taken--;
+}
+
+static bool fits(void *context)
+{
+	const struct nodes *n = context;
+
+	return n->free >= n->needed;
+}
+
+/* Victims for quota and nodes: enough of both, nobody for neither, and all given back. */
+static void assert_room(struct world *w, const struct kueue_workload *wl)
+{
+	struct nodes nodes = {.needed = (int)number(w, 4)};
+	const struct kueue_room room = {&nodes, useful, take, give_back, fits};
+	struct kueue_forest *f = w->w.f;
+	const struct kueue_assignment *a = &w->w.a;
+	size_t mark;
+	int freed = 0;
+
+	kueue_preempt(f, wl, a, &room, &w->w.v);
+	assert_int_equal(nodes.free, 0);
+	assert_int_equal(nodes.taken, 0);
+	if (w->w.v.items.len == 0)
+		return;
+	mark = kueue_forest_mark(f);
+	vec_foreach (&w->w.v.items, v) {
+		assert_true(allowed(w, wl, v->workload));
+		assert_true(sits_there(v->workload) || holds_needed(w, v->workload));
+		kueue_forest_release(f, v->workload->queue, v->workload->uses, v->workload->n_uses);
+		freed += sits_there(v->workload);
+	}
+	assert_true(kueue_forest_fits(f, wl->queue, a->uses.items, a->uses.len));
+	assert_true(freed >= nodes.needed);
+	kueue_forest_rollback(f, mark);
+	w->rooms++;
+}
+
 /* Every combination fits and none comes twice. */
 static void assert_combinations(struct world *w, const struct kueue_workload *wl)
 {
@@ -266,6 +334,8 @@ static void round_of(struct world *w, int64_t at)
 	assert_sums(w, wl);
 	if (w->w.v.items.len)
 		assert_victims(w, wl);
+	if (w->w.a.mode != KUEUE_NO_FIT)
+		assert_room(w, wl);
 	dump(w, &after);
 	assert_true(span_eq(buf_span(&before), buf_span(&after)));
 	if (w->w.a.mode == KUEUE_FIT && w->w.a.uses.len && w->holders.len < HOLDERS) {
@@ -300,6 +370,7 @@ static void run(uint64_t seed, bool fair, struct world *total)
 	total->borrowing += w.borrowing;
 	total->foreign += w.foreign;
 	total->combinations += w.combinations;
+	total->rooms += w.rooms;
 }
 
 static void assert_busy(const struct world *total)
@@ -307,7 +378,7 @@ static void assert_busy(const struct world *total)
 	/* Every branch was really walked. */
 	assert_true(total->fits > 500 && total->preempts > 200 && total->foreign > 100);
 	assert_true(total->victims > total->preempts && total->borrowing > 20);
-	assert_true(total->combinations > 1000);
+	assert_true(total->combinations > 1000 && total->rooms > 500);
 }
 
 static void classical_searches_keep_their_promises(void **state)
