@@ -174,10 +174,61 @@ class Objects(Case):
         for i in range(150):
             self.must(201, self.client.post(CM, config_map("coll-%d" % i,
                                                            {"group": "ab"[i % 2]})))
-        self.must(200, self.client.delete(CM, labelSelector="group=a"))
+        gone = self.must(200, self.client.delete(CM, labelSelector="group=a"))
+        self.assertEqual((gone["kind"], gone["apiVersion"]), ("ConfigMapList", "v1"))
+        self.assertEqual(sorted(o["metadata"]["name"] for o in gone["items"]),
+                         sorted("coll-%d" % i for i in range(0, 150, 2)))
+        self.assertTrue(all(o["data"] for o in gone["items"]))
+        self.assertGreater(int(gone["metadata"]["resourceVersion"]),
+                           int(gone["items"][0]["metadata"]["resourceVersion"]))
         left = self.must(200, self.client.get(CM, labelSelector="group in (a,b)"))
         self.assertEqual({i["metadata"]["labels"]["group"] for i in left["items"]}, {"b"})
         self.assertEqual(len(left["items"]), 75)
+
+    def test_a_deleted_collection_is_answered_as_asked_for(self):
+        for name in ("d-1", "d-2", "d-3", "d-4", "d-5"):
+            self.must(201, self.client.post(CM, config_map(
+                name, {"group": "d"}, finalizers=["example.com/x"] if name == "d-2" else None)))
+        names = lambda answer: [o["metadata"]["name"] for o in answer["items"]]
+        dry = self.must(200, self.client.delete(CM, labelSelector="group=d", dryRun="All"))
+        self.assertEqual(names(dry), ["d-1", "d-2", "d-3", "d-4", "d-5"])
+        self.assertEqual(len(self.must(200, self.client.get(
+            CM, labelSelector="group=d"))["items"]), 5)
+        one = self.must(200, self.client.delete(CM, fieldSelector="metadata.name=d-5"))
+        self.assertEqual(names(one), ["d-5"])
+        two = self.must(200, self.client.delete(CM, labelSelector="group=d", limit=2))
+        self.assertEqual(names(two), ["d-1", "d-2"])
+        self.assertNotIn("deletionTimestamp", two["items"][1]["metadata"])
+        rest = self.must(200, self.client.delete(CM, labelSelector="group=d", limit=2,
+                                                 **{"continue": two["metadata"]["continue"]}))
+        self.assertEqual(names(rest), ["d-3", "d-4"])
+        self.assertNotIn("continue", rest["metadata"])
+        self.fails(400, "BadRequest", self.client.delete(
+            CM, labelSelector="group=a", **{"continue": two["metadata"]["continue"]}))
+        held = self.must(200, self.client.delete(CM, labelSelector="group=d"))
+        self.assertEqual(names(held), ["d-2"])
+        self.assertTrue(held["items"][0]["metadata"]["deletionTimestamp"])
+        held["items"][0]["metadata"]["finalizers"] = []
+        self.must(200, self.client.put(CM + "/d-2", dict(
+            held["items"][0], kind="ConfigMap", apiVersion="v1")))
+        none = self.must(200, self.client.delete(CM, labelSelector="group=d"))
+        self.assertEqual((none["kind"], none["items"]), ("ConfigMapList", []))
+        self.must(201, self.client.post(CM, config_map("d-6", {"group": "d"})))
+        status, headers, body = self.client.request(
+            "DELETE", CM, labelSelector="group=d",
+            headers={"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"})
+        table = json.loads(body)
+        self.assertEqual((status, table["kind"], [r["cells"][0] for r in table["rows"]]),
+                         (200, "Table", ["d-6"]))
+
+    def test_a_collection_that_would_be_a_long_answer_is_a_status(self):
+        for i in range(24):
+            made = config_map("long-%d" % i, {"group": "long"}, data={"k": "x" * 1000000})
+            self.must(201, self.client.post(CM, made))
+        status = self.must(200, self.client.delete(CM, labelSelector="group=long"))
+        self.assertEqual((status["kind"], status["status"]), ("Status", "Success"))
+        self.assertEqual(self.must(200, self.client.get(CM, labelSelector="group=long"))["items"],
+                         [])
 
     def test_many_writers_without_a_version_all_succeed_or_conflict_at_last(self):
         self.must(201, self.client.post(CM, config_map("busy")))
