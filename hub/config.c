@@ -12,13 +12,15 @@
 #include <unistd.h>
 
 #define CONFIG_MAX_BYTES ((size_t)1 << 20)
+#define CONFIG_MAX_COUNT 100000
 
 enum setting_type {
 	SETTING_TEXT,
 	SETTING_BOOL,
 	SETTING_DURATION,
 	SETTING_BYTES,
-	SETTING_INT,
+	SETTING_INT,   /* 1 to 64 */
+	SETTING_COUNT, /* 1 to CONFIG_MAX_COUNT */
 	SETTING_LEVEL,
 	SETTING_TEXTS
 };
@@ -44,6 +46,9 @@ static const struct setting settings[] = {
     {"store", "logMaxBytes", SETTING_BYTES, offsetof(struct config, log_max_bytes), false},
     {"store", "logMaxAge", SETTING_DURATION, offsetof(struct config, log_max_age), false},
     {"api", "workers", SETTING_INT, offsetof(struct config, workers), false},
+    {"api", "seats", SETTING_COUNT, offsetof(struct config, seats), false},
+    {"api", "maxWatches", SETTING_COUNT, offsetof(struct config, max_watches), false},
+    {"api", "maxConnections", SETTING_COUNT, offsetof(struct config, max_connections), false},
     {"api", "serviceAccountIssuer", SETTING_TEXT, offsetof(struct config, account_issuer), false},
     {"audit", "policyFile", SETTING_TEXT, offsetof(struct config, audit_policy_file), false},
     {"audit", "logFile", SETTING_TEXT, offsetof(struct config, audit_log_file), false},
@@ -167,7 +172,9 @@ static int take_value(struct config *c, const struct setting *s, const struct cJ
 		*(uint64_t *)at = (uint64_t)n;
 		return 0;
 	case SETTING_INT:
-		if (json_value_int64(v, &n) < 0 || n < 1 || n > 64)
+	case SETTING_COUNT:
+		if (json_value_int64(v, &n) < 0 || n < 1 ||
+		    n > (s->type == SETTING_INT ? 64 : CONFIG_MAX_COUNT))
 			return -EINVAL;
 		*(int *)at = (int)n;
 		return 0;
@@ -307,6 +314,7 @@ static bool same(const struct setting *s, const struct config *a, const struct c
 	case SETTING_BYTES:
 		return memcmp(x, y, sizeof(int64_t)) == 0;
 	case SETTING_INT:
+	case SETTING_COUNT:
 		return *(const int *)x == *(const int *)y;
 	case SETTING_LEVEL:
 		return *(const enum log_level *)x == *(const enum log_level *)y;

@@ -4,8 +4,9 @@
  * musterd's configuration: one YAML file with a schema, flags over it. Unknown keys are errors.
  *
  * Flags win over the file, the file over defaults. SIGHUP reads the file again and takes
- * log.level and members.keepFinished from it; a change of anything else is refused aloud.
- * Belongs to the main thread.
+ * log.level and members.keepFinished from it, and reads the audit policy again; a change of
+ * anything else, or a policy that is not valid, is refused aloud, and nothing is taken. Belongs to
+ * the main thread.
  */
 #include "access/oidc.h"
 #include "base/clock.h"
@@ -27,6 +28,9 @@ struct config {
 	uint64_t log_max_bytes;	 /* store.logMaxBytes; 0: default */
 	usec log_max_age;	 /* store.logMaxAge; 0: default */
 	int workers;		 /* api.workers; 0: default */
+	int seats;		 /* api.seats: requests at a time; 0: default */
+	int max_watches;	 /* api.maxWatches; 0: default */
+	int max_connections;	 /* api.maxConnections; 0: default */
 	char *account_issuer;	 /* api.serviceAccountIssuer; NULL: default */
 	char *audit_policy_file; /* audit.policyFile; NULL: no audit log */
 	char *audit_log_file;	 /* audit.logFile; NULL: DATA_DIR/audit.log */

@@ -236,6 +236,9 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 		    &(struct api_options){.log = &h->log,
 					  .n_workers = h->config.workers,
 					  .drain = STOP_DRAIN,
+					  .seats = h->config.seats,
+					  .max_watches = h->config.max_watches,
+					  .max_connections = h->config.max_connections,
 					  .audit_policy_file = h->config.audit_policy_file,
 					  .audit_log_file = h->config.audit_log_file
 								? h->config.audit_log_file
@@ -302,6 +305,9 @@ static void reload(struct hub *h, const struct flags *f)
 	if (fixed)
 		log_error(&h->log, "a setting needs a restart; nothing reloaded", "setting=%s",
 			  fixed);
+	else if (api_reload(h->api, &err) < 0)
+		log_error(&h->log, "the audit policy is not valid; nothing reloaded",
+			  "error=\"%s\"", err.text);
 	else {
 		h->log.level = h->config.log_level = fresh.log_level;
 		h->config.keep_finished = fresh.keep_finished;

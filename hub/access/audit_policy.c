@@ -10,8 +10,12 @@ struct resources {
 	struct rbac_words resources, names;
 };
 
+static const char *const stage_names[AUDIT_STAGE_MAX] = {"RequestReceived", "ResponseStarted",
+							 "ResponseComplete", "Panic"};
+
 struct rule {
 	enum audit_level level;
+	unsigned omitted; /* a bit for each stage, the policy's among them */
 	struct rbac_words users, groups, verbs, namespaces, urls;
 	struct resources *resources;
 	size_t n_resources;
@@ -26,6 +30,11 @@ struct audit_policy {
 const char *audit_level_name(enum audit_level l)
 {
 	return l >= 0 && l < AUDIT_LEVEL_MAX ? level_names[l] : "?";
+}
+
+const char *audit_stage_name(enum audit_stage s)
+{
+	return s >= 0 && s < AUDIT_STAGE_MAX ? stage_names[s] : "?";
 }
 
 /* ---- reading ---- */
@@ -87,6 +96,24 @@ static bool read_level(const struct cJSON *rule, enum audit_level *ret)
 	return false;
 }
 
+static bool read_stages(const struct cJSON *list, unsigned *ret)
+{
+	if (!list || json_is(list, JSON_NULL))
+		return true;
+	if (!json_is(list, JSON_ARRAY))
+		return false;
+	json_foreach (list, item) {
+		const char *word = json_value_str(item);
+		int s = 0;
+		while (word && s < AUDIT_STAGE_MAX && strcmp(word, stage_names[s]) != 0)
+			s++;
+		if (!word || s == AUDIT_STAGE_MAX)
+			return false;
+		*ret |= 1u << s;
+	}
+	return true;
+}
+
 static int read_rule(const struct cJSON *tree, size_t i, struct arena *mem, struct rule *r,
 		     struct err *reterr)
 {
@@ -114,8 +141,25 @@ static int read_rule(const struct cJSON *tree, size_t i, struct arena *mem, stru
 		return wrong(reterr, i, "nonResourceURLs");
 	if (!read_resources(json_get(tree, "resources"), mem, r))
 		return wrong(reterr, i, "resources");
+	if (!read_stages(json_get(tree, "omitStages"), &r->omitted))
+		return wrong(reterr, i, "omitStages");
 	if (r->urls.n && (r->n_resources || r->namespaces.n))
 		return wrong(reterr, i, "nonResourceURLs");
+	return 0;
+}
+
+static int check_members(const struct cJSON *tree, struct err *reterr)
+{
+	static const char *const known[] = {"apiVersion", "kind",	"metadata",
+					    "rules",	  "omitStages", "omitManagedFields"};
+	json_foreach (tree, member) {
+		size_t n = 0;
+		while (n < ARRAY_LEN(known) && strcmp(json_key(member), known[n]) != 0)
+			n++;
+		if (n == ARRAY_LEN(known))
+			return err_set_field(reterr, ERR_INVALID, json_key(member),
+					     "audit policy: %s: unknown field", json_key(member));
+	}
 	return 0;
 }
 
@@ -124,6 +168,7 @@ int audit_policy_read(const struct cJSON *tree, struct audit_policy **ret, struc
 	const char *version = json_str(tree, "apiVersion"), *kind = json_str(tree, "kind");
 	const struct cJSON *rules = json_get(tree, "rules");
 	struct audit_policy *p;
+	unsigned omitted = 0;
 	int r = 0;
 	if (!version || strcmp(version, "audit.k8s.io/v1") != 0 || !kind ||
 	    strcmp(kind, "Policy") != 0)
@@ -134,9 +179,16 @@ int audit_policy_read(const struct cJSON *tree, struct audit_policy **ret, struc
 			       "audit policy: between 1 and %d rules are "
 			       "wanted",
 			       AUDIT_MAX_RULES);
+	r = check_members(tree, reterr);
+	if (r)
+		return r;
+	if (!read_stages(json_get(tree, "omitStages"), &omitted))
+		return err_set_field(reterr, ERR_INVALID, "omitStages",
+				     "audit policy: omitStages is not valid");
 	p = xcalloc(1, sizeof(*p));
 	p->rules = arena_array(&p->mem, struct rule, json_len(rules));
 	json_foreach (rules, rule) {
+		p->rules[p->n].omitted = omitted;
 		r = read_rule(rule, p->n, &p->mem, &p->rules[p->n], reterr);
 		p->n++;
 		if (r)
@@ -235,11 +287,13 @@ static bool carries_secrets(const struct rbac_request *q)
 }
 
 enum audit_level audit_policy_level(const struct audit_policy *p, const struct rbac_user *u,
-				    const struct rbac_request *q)
+				    const struct rbac_request *q, enum audit_stage stage)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (matches(&p->rules[i], u, q)) {
 			enum audit_level l = p->rules[i].level;
+			if (p->rules[i].omitted & 1u << stage)
+				return AUDIT_NONE;
 			return l > AUDIT_METADATA && carries_secrets(q) ? AUDIT_METADATA : l;
 		}
 	return AUDIT_NONE;

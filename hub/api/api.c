@@ -33,7 +33,10 @@ static void on_request(void *arg, struct http_exchange *x)
 	request_info_parse(c->request, &c->info);
 	if (a->audit)
 		c->address = arena_span(c->mem, span_of(c->request->peer->address));
-	if (!route_admit(c)) {
+	bool admitted = route_admit(c);
+	if (a->audit && c->user.name.len)
+		audit_call(a->audit, c, AUDIT_REQUEST_RECEIVED);
+	if (!admitted) {
 		call_finish(c);
 	} else if (a->closing && c->info.is_resource) {
 		call_failf(c, ERR_UNAVAILABLE, "the server is shutting down");
@@ -78,6 +81,8 @@ void api_stream_add(struct api *a, struct call *c)
 		c->next_stream->prev_stream = c;
 	a->streams = c;
 	call_series(c)->open++;
+	if (a->audit)
+		audit_call(a->audit, c, AUDIT_RESPONSE_STARTED);
 }
 
 void api_stream_remove(struct api *a, struct call *c)
@@ -238,6 +243,11 @@ int api_start(struct api *a, struct err *reterr)
 		return err_set(reterr, ERR_INTERNAL, "cannot start the API's thread");
 	a->started = true;
 	return 0;
+}
+
+int api_reload(struct api *a, struct err *reterr)
+{
+	return a->audit ? audit_reload(a->audit, reterr) : 0;
 }
 
 void api_stop(struct api *a, usec grace)

@@ -64,6 +64,9 @@ int api_listener_port(const struct api_listener *l);
 /* Starts the thread and the workers. */
 int api_start(struct api *a, struct err *reterr) MUST_CHECK;
 
+/* Reads the audit policy again. ERR_INVALID: what is wrong with it, and the old one stays. */
+int api_reload(struct api *a, struct err *reterr) MUST_CHECK;
+
 /* Graceful, in this order: /readyz fails; for options.drain requests are still taken, so that
  * whoever balances load can look elsewhere; then new requests get 503, running ones finish, and
  * watches end with a bookmark (where asked for) and a clean last chunk. Returns when all is

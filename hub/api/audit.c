@@ -16,11 +16,11 @@
 
 struct audit {
 	struct task task; /* of the worker that writes */
-	struct audit_policy *policy;
 	const struct log *log;
-	char *path;
-	pthread_mutex_t lock;
-	struct buf pending; /* under the lock */
+	char *path, *policy_path;
+	pthread_mutex_t lock; /* over what follows: */
+	struct audit_policy *policy;
+	struct buf pending;
 	/* Under the lock; the last: those that the log was not told of. */
 	uint64_t taken, dropped, unsaid;
 	_Atomic bool writing;
@@ -98,16 +98,27 @@ void audit_begin(struct call *c)
 	(void)meta_new_uid(&random_source, c->audit_id);
 }
 
+static void add_outcome(struct buf *b, const struct call *c, enum audit_level level,
+			enum audit_stage stage)
+{
+	buf_addf(b, ",\"responseStatus\":{\"metadata\":{},\"code\":%d}", c->answer.code);
+	if (level >= AUDIT_REQUEST)
+		add_body(b, "requestObject", buf_span(&c->request->body));
+	if (level >= AUDIT_REQUEST_RESPONSE && stage == AUDIT_RESPONSE_COMPLETE &&
+	    !c->answer.gzipped)
+		add_body(b, "responseObject", buf_span(&c->answer.body));
+}
+
 static void add_event(struct buf *b, const struct call *c, enum audit_level level,
-		      const struct rbac_request *q)
+		      const struct rbac_request *q, enum audit_stage stage)
 {
 	usec now = clock_now(), began = now - (clock_monotonic() - c->started);
 	struct buf query = BUF_INIT;
 	char text[CLOCK_TEXT_MAX];
 	buf_addf(b,
 		 "{\"kind\":\"Event\",\"apiVersion\":\"audit.k8s.io/v1\",\"level\":\"%s\","
-		 "\"auditID\":\"%s\",\"stage\":\"ResponseComplete\",\"requestURI\":",
-		 audit_level_name(level), c->audit_id);
+		 "\"auditID\":\"%s\",\"stage\":\"%s\",\"requestURI\":",
+		 audit_level_name(level), c->audit_id, audit_stage_name(stage));
 	request_encode_path(c->info.path, &query);
 	request_encode_query(c->request, &query);
 	buf_add_json_str(b, buf_span(&query));
@@ -123,18 +134,17 @@ static void add_event(struct buf *b, const struct call *c, enum audit_level leve
 	}
 	add_text(b, "userAgent", c->request->user_agent);
 	add_object_ref(b, c, q);
-	buf_addf(b, ",\"responseStatus\":{\"metadata\":{},\"code\":%d}", c->answer.code);
-	if (level >= AUDIT_REQUEST)
-		add_body(b, "requestObject", buf_span(&c->request->body));
-	if (level >= AUDIT_REQUEST_RESPONSE && !c->answer.gzipped)
-		add_body(b, "responseObject", buf_span(&c->answer.body));
+	if (stage != AUDIT_REQUEST_RECEIVED)
+		add_outcome(b, c, level, stage);
 	buf_addf(b, ",\"requestReceivedTimestamp\":\"%s\"", clock_format_micro(began, text));
 	buf_addf(b, ",\"stageTimestamp\":\"%s\"", clock_format_micro(now, text));
-	buf_addf(b, ",\"annotations\":{\"authorization.k8s.io/decision\":\"%s\"}}\n",
-		 c->answer.code == 403 || c->answer.code == 401 ? "forbid" : "allow");
+	if (stage != AUDIT_REQUEST_RECEIVED)
+		buf_addf(b, ",\"annotations\":{\"authorization.k8s.io/decision\":\"%s\"}",
+			 c->answer.code == 403 || c->answer.code == 401 ? "forbid" : "allow");
+	buf_add_str(b, "}\n");
 }
 
-void audit_call(struct audit *a, const struct call *c)
+void audit_call(struct audit *a, const struct call *c, enum audit_stage stage)
 {
 	struct rbac_user u = auth_rbac_user(&c->user);
 	struct rbac_request q;
@@ -142,10 +152,12 @@ void audit_call(struct audit *a, const struct call *c)
 	struct buf line = BUF_MAX(4 * AUDIT_MAX_BODY);
 	bool fits;
 	auth_request(&c->info, c->request, &q);
-	level = audit_policy_level(a->policy, &u, &q);
+	pthread_mutex_lock(&a->lock);
+	level = audit_policy_level(a->policy, &u, &q, stage);
+	pthread_mutex_unlock(&a->lock);
 	if (level == AUDIT_NONE)
 		return;
-	add_event(&line, c, level, &q);
+	add_event(&line, c, level, &q, stage);
 	pthread_mutex_lock(&a->lock);
 	fits = buf_ok(&line) && a->pending.len + line.len <= AUDIT_MAX_PENDING;
 	if (!fits)
@@ -271,6 +283,7 @@ int audit_open(const char *policy_file, const char *log_file, const struct log *
 	a->task.run = run;
 	a->log = log;
 	a->path = xstrdup(log_file);
+	a->policy_path = xstrdup(policy_file);
 	a->fd = -1;
 	a->pending.max = AUDIT_MAX_PENDING;
 	pthread_mutex_init(&a->lock, NULL);
@@ -281,6 +294,20 @@ int audit_open(const char *policy_file, const char *log_file, const struct log *
 		return r;
 	}
 	*ret = a;
+	return 0;
+}
+
+int audit_reload(struct audit *a, struct err *reterr)
+{
+	struct audit_policy *fresh = NULL, *old;
+	int r = read_policy(a->policy_path, &fresh, reterr);
+	if (r)
+		return r;
+	pthread_mutex_lock(&a->lock);
+	old = a->policy;
+	a->policy = fresh;
+	pthread_mutex_unlock(&a->lock);
+	audit_policy_free(old);
 	return 0;
 }
 
@@ -296,6 +323,7 @@ struct audit *audit_close(struct audit *a)
 	audit_policy_free(a->policy);
 	pthread_mutex_destroy(&a->lock);
 	free(a->path);
+	free(a->policy_path);
 	free(a);
 	return NULL;
 }

@@ -2,9 +2,10 @@
 #define API_AUDIT_H
 /*
  * The audit log: who asked for what, when, and what became of it, as audit.k8s.io/v1 Events, one
- * JSON object a line, at stage ResponseComplete. access/audit_policy.h says which requests and how
- * much of them; bodies go in when they are JSON, up to AUDIT_MAX_BODY, and those of Secrets and
- * tokens never.
+ * JSON object a line: when a request has come and is known to be somebody's, when the headers of a
+ * long-running one are out, and when it is over. access/audit_policy.h says which requests, which
+ * of these stages and how much of them; the policy can be read again while it runs. Bodies go in
+ * when they are JSON, up to AUDIT_MAX_BODY, and those of Secrets and tokens never.
  *
  * Lines are made on the loop, gathered, and written by a worker once a second or every 64 KiB, so
  * that a slow disk delays no request. When more than AUDIT_MAX_PENDING waits, events are dropped
@@ -30,8 +31,13 @@ struct audit *audit_close(struct audit *a);
 
 /* Loop: a request has come. Gives it the id that its event will have, and the answer's Audit-Id. */
 void audit_begin(struct call *c);
-/* Loop: a call is answered; its answer is complete and not yet compressed. */
-void audit_call(struct audit *a, const struct call *c);
+/* Loop: a call has come to this stage; at AUDIT_RESPONSE_COMPLETE its answer is complete and not
+ * yet compressed. */
+void audit_call(struct audit *a, const struct call *c, enum audit_stage stage);
+/* Reads the policy file again. ERR_INVALID: what is wrong with it; the old policy stays. Any
+ * thread.
+ */
+int audit_reload(struct audit *a, struct err *reterr) MUST_CHECK;
 /* Events that were taken, and that were dropped, since the start. Any thread. */
 void audit_counts(struct audit *a, uint64_t *ret_taken, uint64_t *ret_dropped);
 /* Loop, once a second. */

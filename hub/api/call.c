@@ -51,7 +51,8 @@ static void audit_once(struct call *c)
 	if (!call_api(c)->audit || !c->audit_id || c->audited)
 		return;
 	c->audited = true;
-	audit_call(call_api(c)->audit, c);
+	audit_call(call_api(c)->audit, c,
+		   c->answer.body.failed ? AUDIT_PANIC : AUDIT_RESPONSE_COMPLETE);
 }
 
 struct metrics_series *call_series(struct call *c)

@@ -131,6 +131,7 @@ static void attempt(struct call *c)
 
 	w->attempts++;
 	w->view = view;
+	w->through = "scale";
 	if (!r)
 		r = write_tree(c, &o, &old, &e);
 	if (!r) {

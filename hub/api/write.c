@@ -92,8 +92,10 @@ struct managed_write write_manager(const struct call *c)
 	return (struct managed_write){.kinds = c->kinds,
 				      .kind = c->kind,
 				      .manager = w->manager,
-				      .subresource =
-					  c->info.subresource.len ? c->info.subresource.ptr : "",
+				      .subresource = w->through ? w->through
+						     : c->info.subresource.len
+							 ? c->info.subresource.ptr
+							 : "",
 				      .now = clock_now()};
 }
 

@@ -35,9 +35,10 @@ struct write {
 	char name[STORE_MAX_NAME + 1], uid[OBJECT_UID_TEXT];
 	char manager[MANAGED_MAX_NAME + 1]; /* fieldManager, or of the user agent */
 	bool named_manager;		    /* the request gave it */
-	void (*attempt)(struct call *c);    /* on a worker */
-	void (*view)(struct call *c);	    /* turns the answered object into another; or NULL */
-	void (*finish)(struct call *c);	    /* on the loop: write_finish, or what calls it */
+	const char *through; /* the subresource that managedFields name; NULL: the request's */
+	void (*attempt)(struct call *c); /* on a worker */
+	void (*view)(struct call *c);	 /* turns the answered object into another; or NULL */
+	void (*finish)(struct call *c);	 /* on the loop: write_finish, or what calls it */
 };
 
 /* Checks dryRun, fieldValidation, fieldManager; sends the call to a worker. */

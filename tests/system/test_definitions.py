@@ -82,6 +82,11 @@ def make_and_change(kubectl):
     got = json.loads(kubectl("get", "--raw",
                              f"/apis/{GROUP}/v1/namespaces/default/widgets/a/scale"))
     check(got["kind"] == "Scale" and got["spec"] == {"replicas": 7}, f"{v}: scale", got)
+    whole = json.loads(kubectl("get", "--raw",
+                               f"/apis/{GROUP}/v1/namespaces/default/widgets/a"))
+    check([e["fieldsV1"] for e in whole["metadata"]["managedFields"]
+           if e.get("subresource") == "scale"] == [{"f:spec": {"f:replicas": {}}}],
+          f"{v}: who scaled owns the replicas, through scale", whole["metadata"]["managedFields"])
     done = kubectl.run("get", f"widgets.v1beta1.{GROUP}", "a", "-o", "json")
     got = json.loads(done.stdout)
     check(got["apiVersion"] == f"{GROUP}/v1beta1" and got["spec"]["replicas"] == 7 and

@@ -95,6 +95,16 @@ def story_the_proxy(fleet):
           "a cluster that does not exist is a 404", body)
     status, body = answer(fleet, "PUT", CLUSTERS + "/gpu-a/proxy/api/v1/nodes/node-0",
                           {"kind": "Node"})
+    code, headers, _ = fleet.client.raw(
+        "POST", CLUSTERS + "/gpu-a/proxy/api/v1/namespaces/default/configmaps",
+        {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "c"}, "odd": 1},
+        fieldValidation="Warn")
+    check(code == 201 and 'unknown field \\"odd\\"' in headers["Warning"],
+          f"a member's warnings go through: {headers['Warning']}", dict(headers))
+    code, headers, _ = fleet.client.raw(
+        "GET", CLUSTERS + "/gpu-a/proxy/api/v1/nodes", resourceVersion=10 ** 15)
+    check(code == 504 and headers["Retry-After"] == "1",
+          "and when to ask again", code, dict(headers))
     check(status in (400, 409, 422), f"PUT goes through, and is refused there: {status}", body)
 
 

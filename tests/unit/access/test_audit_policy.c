@@ -20,7 +20,7 @@ static const char *level(const struct audit_policy *p, const char *user, const c
 	struct span group = SPAN("dev");
 	struct rbac_user u = {span_of(user), &group, 1};
 	struct rbac_request q = request(line);
-	return audit_level_name(audit_policy_level(p, &u, &q));
+	return audit_level_name(audit_policy_level(p, &u, &q, AUDIT_RESPONSE_COMPLETE));
 }
 
 static void the_first_rule_that_matches_decides(void **state)
@@ -42,6 +42,54 @@ static void the_first_rule_that_matches_decides(void **state)
 	assert_string_equal(level(p, "u", "get n//pods/exec"), "Metadata");
 	assert_string_equal(level(p, "u", "get m//pods"), "Metadata");
 	audit_policy_free(p);
+}
+
+static bool is_logged(const struct audit_policy *p, const char *line, enum audit_stage stage)
+{
+	struct rbac_user u = {SPAN("u"), NULL, 0};
+	struct rbac_request q = request(line);
+	return audit_policy_level(p, &u, &q, stage) != AUDIT_NONE;
+}
+
+static void omitted_stages_are_the_rules_and_the_policys(void **state)
+{
+	auto_json *tree =
+	    json_of("{'apiVersion':'audit.k8s.io/v1','kind':'Policy','omitStages':"
+		    "['RequestReceived'],'rules':[{'level':'Metadata','verbs':['watch'],"
+		    "'omitStages':['ResponseComplete','Panic']},{'level':'Metadata'}]}");
+	struct audit_policy *p = NULL;
+	(void)state;
+	assert_int_equal(audit_policy_read(tree, &p, NULL), 0);
+	assert_false(is_logged(p, "get n//pods", AUDIT_REQUEST_RECEIVED));
+	assert_true(is_logged(p, "get n//pods", AUDIT_RESPONSE_STARTED));
+	assert_true(is_logged(p, "get n//pods", AUDIT_RESPONSE_COMPLETE));
+	assert_true(is_logged(p, "get n//pods", AUDIT_PANIC));
+	assert_false(is_logged(p, "watch n//pods", AUDIT_REQUEST_RECEIVED));
+	assert_true(is_logged(p, "watch n//pods", AUDIT_RESPONSE_STARTED));
+	assert_false(is_logged(p, "watch n//pods", AUDIT_RESPONSE_COMPLETE));
+	assert_false(is_logged(p, "watch n//pods", AUDIT_PANIC));
+	audit_policy_free(p);
+}
+
+static void what_no_policy_has_is_refused(void **state)
+{
+	static const char *const bad[] = {
+	    "{'apiVersion':'audit.k8s.io/v1','kind':'Policy','omitStages':['Late'],"
+	    "'rules':[{'level':'Metadata'}]}",
+	    "{'apiVersion':'audit.k8s.io/v1','kind':'Policy','omitStages':'Panic',"
+	    "'rules':[{'level':'Metadata'}]}",
+	    "{'apiVersion':'audit.k8s.io/v1','kind':'Policy',"
+	    "'rules':[{'level':'Metadata','omitStages':[1]}]}",
+	    "{'apiVersion':'audit.k8s.io/v1','kind':'Policy','rule':[],"
+	    "'rules':[{'level':'Metadata'}]}",
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		auto_json *tree = json_of(bad[i]);
+		struct audit_policy *p = NULL;
+		assert_true(audit_policy_read(tree, &p, NULL) < 0);
+		assert_null(p);
+	}
 }
 
 static void what_no_rule_matches_is_not_logged(void **state)
@@ -108,6 +156,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_first_rule_that_matches_decides),
+	    cmocka_unit_test(omitted_stages_are_the_rules_and_the_policys),
+	    cmocka_unit_test(what_no_policy_has_is_refused),
 	    cmocka_unit_test(what_no_rule_matches_is_not_logged),
 	    cmocka_unit_test(secrets_are_never_in_it),
 	    cmocka_unit_test(subresources_have_wildcards),
