@@ -187,7 +187,8 @@ void evict_released(struct core *c, struct workload *w)
 		workload_set_condition(c, w, "Requeued", true, w->requeued_as, "%s",
 				       "The workload is requeued");
 	w->reserved_at = w->admitted_at = w->evicted_at = 0;
-	w->requeued_as = NULL;
+	if (!w->requeued_false)
+		w->requeued_as = NULL;
 	w->told = NULL;
 	workload_drop_sets(w);
 	if (w->unit->state != KUEUE_EVICTED)

@@ -218,12 +218,34 @@ static void tell_job(struct core *c, struct workload *w, const char *text)
 		settle_unhold(j);
 }
 
+/* A queue that was stopped is open again: what it held back may come. */
+static void look_for_restart(struct core *c, struct workload *w)
+{
+	const struct cluster_queue *q = local_queue_cluster(c, w->queue);
+	bool by_cluster = w->requeued_as && strcmp(w->requeued_as, "ClusterQueueStopped") == 0;
+	bool by_local = w->requeued_as && strcmp(w->requeued_as, "LocalQueueStopped") == 0;
+
+	if (!w->requeued_false || workload_holds_quota(w))
+		return;
+	if (by_cluster && q && q->stop == KUEUE_STOP_NONE)
+		workload_set_condition(c, w, "Requeued", true, "ClusterQueueRestarted",
+				       "The ClusterQueue was restarted after being stopped");
+	else if (by_local && w->queue && w->queue->stop == KUEUE_STOP_NONE)
+		workload_set_condition(c, w, "Requeued", true, "LocalQueueRestarted",
+				       "The LocalQueue was restarted after being stopped");
+	else
+		return;
+	w->requeued_false = false;
+	w->requeued_as = NULL;
+}
+
 void workload_review(struct core *c, struct workload *w)
 {
 	struct kueue_queues *queues = c->kueue->queues;
 	auto_buf text = BUF_INIT;
 	uint32_t node = node_of(c, w);
 
+	look_for_restart(c, w);
 	w->wait = wait_of(c, w);
 	if (w->unit && !workload_holds_quota(w) && w->unit->queue != node)
 		kueue_queues_move(queues, w->unit, node);

@@ -36,18 +36,32 @@ static void take_spec(struct core *c, struct workload *w, const struct workload_
 	w->priority = d->priority;
 }
 
+/* The reasons that a queue's restart undoes, as static text. */
+static const char *stop_reason(struct span reason)
+{
+	static const char *const reasons[] = {"ClusterQueueStopped", "LocalQueueStopped"};
+
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (span_is(reason, reasons[i]))
+			return reasons[i];
+	return NULL;
+}
+
 static void take_standing(struct workload *w, const struct workload_status *s)
 {
 	w->requeues = s->requeues;
 	w->requeue_at = s->requeue_at;
 	w->requeued_false = s->requeued.present && !s->requeued.is;
 	w->past_execution = s->past_execution;
+	if (w->requeued_false)
+		w->requeued_as = stop_reason(s->requeued.reason);
 	if (!s->quota_reserved.is || !s->has_admission)
 		return;
 	w->reserved_at = s->quota_reserved.since;
 	w->admitted_at = s->admitted.is ? s->admitted.since : 0;
 	w->evicted_at = s->evicted.is ? s->evicted.since : 0;
-	w->requeued_as = s->evicted.is ? "Preempted" : NULL;
+	if (s->evicted.is && !w->requeued_false)
+		w->requeued_as = span_is(s->evicted.reason, "Preempted") ? "Preempted" : NULL;
 	if (s->pods_ready.present && !s->pods_ready.is)
 		w->unready_since = s->pods_ready.since;
 	w->was_ready = s->pods_ready.is;

@@ -346,6 +346,234 @@ static void a_restart_counts_what_workloads_hold_again(void **state)
 	assert_int_equal(used(w, "cq", "f"), 3000);
 }
 
+/* ---- taking back ---- */
+
+static void priority_class(struct world *w, const char *name, int value)
+{
+	char text[256];
+
+	(void)snprintf(text, sizeof(text),
+		       "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'WorkloadPriorityClass',"
+		       "'metadata':{'name':'%s'},'value':%d}",
+		       name, value);
+	assert_int_equal(world_create(w, TYPE_WORKLOAD_PRIORITY_CLASS, text), ERR_NONE);
+}
+
+static void classed_job(struct world *w, const char *name, const char *queue, const char *class,
+			int cpus)
+{
+	char more[256];
+
+	(void)snprintf(more, sizeof(more),
+		       ",'labels':{'kueue.x-k8s.io/queue-name':'%s','kueue.x-k8s.io/priority-class'"
+		       ":'%s'}",
+		       queue, class);
+	assert_int_equal(world_job(w, "default", name, 1, cpus, more), ERR_NONE);
+}
+
+static void a_prod_job_preempts_a_dev_job_which_keeps_its_place(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8);
+
+	priority_class(w, "prod", 1000);
+	priority_class(w, "dev", 100);
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 4, ",'preemption':{'withinClusterQueue':'LowerPriority'}");
+	local_queue(w, "lq", "cq");
+	classed_job(w, "dev1", "lq", "dev", 4);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "dev1"));
+	assert_string_equal(wl(w, "dev1", "spec.priority"), "100");
+	assert_string_equal(wl(w, "dev1", "spec.priorityClassRef.name"), "dev");
+	classed_job(w, "dev2", "lq", "dev", 4);
+	classed_job(w, "prod1", "lq", "prod", 4);
+	/* Told at once; its quota is not free while its pods are there. */
+	assert_int_equal(used(w, "cq", "f"), 4000);
+	assert_string_equal(of_job(w, "dev1", "Evicted", "reason"), "Preempted");
+	assert_string_equal(of_job(w, "dev1", "Preempted", "reason"), "InClusterQueue");
+	assert_string_equal(of_job(w, "dev1", "QuotaReserved", "status"), "True");
+	assert_string_equal(of_job(w, "prod1", "QuotaReserved", "status"), "False");
+	world_settle(w);
+	assert_null(model_copy(m, "default", "dev1"));
+	assert_non_null(model_copy(m, "default", "prod1"));
+	assert_int_equal(used(w, "cq", "f"), 4000);
+	assert_string_equal(of_job(w, "dev1", "QuotaReserved", "status"), "False");
+	assert_string_equal(of_job(w, "dev1", "Requeued", "reason"), "Preempted");
+	assert_string_equal(wl(w, "dev1", "status.admission.clusterQueue"), "");
+	assert_int_equal(world_events(w, "dev1", "Stopped", "Preempted to accommodate a workload"),
+			 1);
+	/* dev1 was there before dev2. */
+	model_finish(m, model_copy(m, "default", "prod1"), false);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "dev1"));
+	assert_int_equal(model_copy(m, "default", "dev1")->epoch, 2);
+	assert_null(model_copy(m, "default", "dev2"));
+	assert_string_equal(of_job(w, "dev1", "Evicted", "status"), "False");
+}
+
+static void a_preemption_survives_a_restart_at_any_moment(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8);
+
+	priority_class(w, "prod", 1000);
+	priority_class(w, "dev", 100);
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 4, ",'preemption':{'withinClusterQueue':'LowerPriority'}");
+	local_queue(w, "lq", "cq");
+	classed_job(w, "dev1", "lq", "dev", 4);
+	world_settle(w);
+	classed_job(w, "prod1", "lq", "prod", 4);
+	world_restart(w);
+	assert_int_equal(used(w, "cq", "f"), 4000);
+	world_settle(w);
+	world_restart(w);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "prod1"));
+	assert_null(model_copy(m, "default", "dev1"));
+	assert_int_equal(used(w, "cq", "f"), 4000);
+}
+
+static void a_borrower_gives_back_to_the_queue_that_lent(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 16);
+
+	m->run_time = 600 * USEC_PER_SEC;
+	flavor(w, "f", "");
+	cluster_queue(w, "a", "f", 4, ",'cohortName':'all'");
+	cluster_queue(w, "b", "f", 4,
+		      ",'cohortName':'all','preemption':{'reclaimWithinCohort':'Any'}");
+	local_queue(w, "qa", "a");
+	local_queue(w, "qb", "b");
+	queued_job(w, "a1", "qa", 1, 4);
+	world_settle(w);
+	world_advance(w, USEC_PER_SEC);
+	queued_job(w, "a2", "qa", 1, 4);
+	world_settle(w);
+	assert_int_equal(used(w, "a", "f"), 8000);
+	queued_job(w, "b1", "qb", 1, 4);
+	world_settle(w);
+	assert_int_equal(used(w, "a", "f"), 4000);
+	assert_int_equal(used(w, "b", "f"), 4000);
+	assert_non_null(model_copy(m, "default", "b1"));
+	/* The newer of equals gives way. */
+	assert_string_equal(of_job(w, "a2", "Preempted", "reason"), "InCohortReclamation");
+	assert_string_equal(of_job(w, "a1", "Evicted", "status"), "");
+}
+
+static void a_workload_that_its_user_deactivates_stops_and_comes_back_when_told(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8);
+	char name[STORE_MAX_NAME + 1];
+
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 4, "");
+	local_queue(w, "lq", "cq");
+	queued_job(w, "one", "lq", 1, 4);
+	world_settle(w);
+	const struct job *j = world_record(w, TYPE_JOB, "default", "one");
+	(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(j->workload->name));
+	assert_int_equal(
+	    world_patch(w, TYPE_WORKLOAD, "default", name, "{'spec':{'active':false}}"), ERR_NONE);
+	world_settle(w);
+	assert_null(model_copy(m, "default", "one"));
+	assert_int_equal(used(w, "cq", "f"), 0);
+	assert_string_equal(of_job(w, "one", "Evicted", "reason"), "Deactivated");
+	world_restart(w);
+	world_settle(w);
+	assert_null(model_copy(m, "default", "one"));
+	assert_int_equal(world_patch(w, TYPE_WORKLOAD, "default", name, "{'spec':{'active':true}}"),
+			 ERR_NONE);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "one"));
+}
+
+static void hold_lets_run_what_runs_and_drain_takes_it_back(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 16);
+
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 8, "");
+	local_queue(w, "lq", "cq");
+	queued_job(w, "one", "lq", 1, 2);
+	world_settle(w);
+	assert_int_equal(
+	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq", "{'spec':{'stopPolicy':'Hold'}}"),
+	    ERR_NONE);
+	queued_job(w, "two", "lq", 1, 2);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "one"));
+	assert_null(model_copy(m, "default", "two"));
+	assert_string_equal(of_job(w, "two", "QuotaReserved", "reason"), "OnHold");
+	assert_int_equal(
+	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq", "{'spec':{'stopPolicy':'HoldAndDrain'}}"),
+	    ERR_NONE);
+	world_settle(w);
+	assert_null(model_copy(m, "default", "one"));
+	assert_int_equal(used(w, "cq", "f"), 0);
+	assert_string_equal(of_job(w, "one", "Requeued", "status"), "False");
+	assert_int_equal(
+	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq", "{'spec':{'stopPolicy':'None'}}"),
+	    ERR_NONE);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "one"));
+	assert_non_null(model_copy(m, "default", "two"));
+	assert_string_equal(of_job(w, "one", "Requeued", "reason"), "ClusterQueueRestarted");
+}
+
+static void a_job_over_its_execution_time_is_deactivated(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8);
+
+	m->run_time = 600 * USEC_PER_SEC;
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 4, "");
+	local_queue(w, "lq", "cq");
+	assert_int_equal(world_job(w, "default", "one", 1, 2,
+				   ",'labels':{'kueue.x-k8s.io/queue-name':'lq',"
+				   "'kueue.x-k8s.io/max-exec-time-seconds':'60'}"),
+			 ERR_NONE);
+	world_settle(w);
+	world_advance(w, 59 * USEC_PER_SEC);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "one"));
+	world_advance(w, 2 * USEC_PER_SEC);
+	world_settle(w);
+	assert_null(model_copy(m, "default", "one"));
+	assert_int_equal(used(w, "cq", "f"), 0);
+	assert_string_equal(of_job(w, "one", "Evicted", "reason"),
+			    "DeactivatedDueToMaximumExecutionTimeExceeded");
+	assert_string_equal(wl(w, "one", "spec.active"), "false");
+}
+
+static void a_deleted_job_frees_its_quota_with_its_copy(void **state)
+{
+	struct world *w = *state;
+
+	world_join(w, "c1", 1, 8);
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 4, "");
+	local_queue(w, "lq", "cq");
+	queued_job(w, "one", "lq", 1, 4);
+	queued_job(w, "two", "lq", 1, 4);
+	world_settle(w);
+	assert_int_equal(world_delete(w, TYPE_JOB, "default", "one"), ERR_NONE);
+	assert_int_equal(used(w, "cq", "f"), 4000);
+	world_settle(w);
+	assert_int_equal(world_count(w, TYPE_WORKLOAD, "default"), 1);
+	assert_string_equal(of_job(w, "two", "Admitted", "status"), "True");
+	assert_int_equal(world_delete(w, TYPE_JOB, "default", "two"), ERR_NONE);
+	world_settle(w);
+	assert_int_equal(used(w, "cq", "f"), 0);
+	assert_int_equal(world_count(w, TYPE_WORKLOAD, "default"), 0);
+	assert_int_equal(w->core->kueue->workloads.len, 0);
+}
+
 /* ---- Workloads of their own ---- */
 
 static void own(struct world *w, const char *name, const char *queue, int pods, int cpus,
@@ -361,6 +589,24 @@ static void own(struct world *w, const char *name, const char *queue, int pods, 
 	    ",'resources':{'requests':{'cpu':%d}}}]}}}]}}",
 	    name, queue, priority, pods, cpus);
 	assert_int_equal(world_create(w, TYPE_WORKLOAD, b.ptr), ERR_NONE);
+}
+
+static void nobody_but_the_hub_writes_an_admission(void **state)
+{
+	struct world *w = *state;
+
+	own(w, "a", "lq", 1, 1, 0);
+	assert_int_equal(world_patch(w, TYPE_WORKLOAD, "default", "a",
+				     "{'status':{'admission':{'clusterQueue':'cq',"
+				     "'podSetAssignments':[]}}}"),
+			 ERR_INVALID);
+	assert_string_equal(w->err.field, "status.admission");
+	assert_int_equal(
+	    world_patch(w, TYPE_WORKLOAD, "default", "a",
+			"{'status':{'conditions':[{'type':'Admitted','status':'True','reason':'X',"
+			"'message':'','lastTransitionTime':'2026-01-01T00:00:00Z'}]}}"),
+	    ERR_INVALID);
+	assert_string_equal(w->err.field, "status.conditions");
 }
 
 static void a_workload_without_a_job_takes_quota_alone_and_ends_by_its_creator(void **state)
@@ -401,6 +647,14 @@ int main(void)
 	    STORY(a_local_queue_named_default_takes_jobs_that_name_none),
 	    STORY(a_flavor_that_no_member_can_serve_now_is_passed_over),
 	    STORY(a_restart_counts_what_workloads_hold_again),
+	    STORY(a_prod_job_preempts_a_dev_job_which_keeps_its_place),
+	    STORY(a_preemption_survives_a_restart_at_any_moment),
+	    STORY(a_borrower_gives_back_to_the_queue_that_lent),
+	    STORY(a_workload_that_its_user_deactivates_stops_and_comes_back_when_told),
+	    STORY(hold_lets_run_what_runs_and_drain_takes_it_back),
+	    STORY(a_job_over_its_execution_time_is_deactivated),
+	    STORY(a_deleted_job_frees_its_quota_with_its_copy),
+	    STORY(nobody_but_the_hub_writes_an_admission),
 	    STORY(a_workload_without_a_job_takes_quota_alone_and_ends_by_its_creator),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
