@@ -108,9 +108,15 @@ struct kueue_queue {
 	bool strict, fair, always_reclaims;
 	bool removed;	/* the forest has no such queue (any more) */
 	size_t n_awake; /* classes */
-	/* StrictFIFO: its head went through all flavors when the tree stood so */
-	const struct kueue_workload *through;
-	uint64_t through_changes;
+	/* While a class is awake: up to this wake all parked ones had their turn. What stands
+	 * behind a head that stays has not. */
+	uint64_t settled;
+	/* its head that goes through its flavors, while the tree stands so */
+	const struct kueue_workload *trying;
+	uint64_t trying_changes;
+	uint32_t tries;		/* UINT32_MAX: through all of them */
+	uint64_t turns_changes; /* how often its preemptor changed while the tree stood so */
+	uint32_t turns;
 	struct kueue_link live; /* in tree->live while a class is awake */
 	struct VEC(struct kueue_prio_use) prio_uses;
 	struct VEC(struct kueue_wait_group *) groups;
@@ -124,7 +130,7 @@ struct kueue_tree {
 	size_t n_empty;
 	struct VEC(struct kueue_wait_cell *) cells;
 	uint64_t wake;	  /* counts what would wake the whole tree in Kueue */
-	uint64_t settled; /* up to here every parked class has had its turn */
+	uint64_t settled; /* up to here every class of a queue that sleeps has had its turn */
 	bool dirty;	  /* a round may change something */
 	bool moved;	  /* this round changed something */
 	bool again;	  /* an entry was left without an answer */
@@ -249,6 +255,9 @@ void kueue_class_refile(struct kueue_class *c);
  * last wake; NULL: none. */
 struct kueue_class *kueue_heap_ghost(const struct kueue_queue *queue,
 				     const struct kueue_workload *w);
+uint64_t kueue_heap_settled(const struct kueue_queue *queue);
+/* Nobody moves any more: every parked class has had its turn, but those behind heads that stay. */
+void kueue_tree_settle_turns(struct kueue_tree *t);
 /* With fair sharing among LocalQueues: the class of equal workloads in another lane, or NULL. */
 struct kueue_class *kueue_heap_sibling(const struct kueue_queues *q, const struct kueue_class *c,
 				       struct kueue_lane *lane);

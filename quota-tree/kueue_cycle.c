@@ -26,17 +26,15 @@ static struct kueue_heat *heat_new(struct kueue_queues *q)
 	return h;
 }
 
-/* What the last attempt tried stays good until the queue could take more, or for the next round
- * (FlavorFungibilityPreserveScanProgress). */
+/* What the last attempt tried stays good until the queue could take more; while it stays in the
+ * heap for longer (FlavorFungibilityPreserveScanProgress: Kueue tries it in every cycle). */
 static void drop_stale_tried(struct kueue_queues *q, struct kueue_workload *w)
 {
-	uint64_t generation = kueue_forest_generation(q->forest, w->queue);
-	if (!w->tried || (w->tried_generation == generation && q->options.flavor_fungibility))
+	if (!w->tried || (q->options.flavor_fungibility && q->options.preserve_scan_progress))
 		return;
-	if (q->options.flavor_fungibility && q->options.preserve_scan_progress &&
-	    w->tried_cycle + 1 == q->cycle)
-		return;
-	kueue_workload_forget_tried(w);
+	if (w->tried_generation != kueue_forest_generation(q->forest, w->queue) ||
+	    !q->options.flavor_fungibility)
+		kueue_workload_forget_tried(w);
 }
 
 static void nominate(struct kueue_queues *q, struct kueue_queue *queue, struct kueue_workload *w)
@@ -101,7 +99,7 @@ static void round_begin(struct kueue_queues *q)
 		if (t->dirty)
 			vec_push(&q->round_trees, t);
 		else if (!t->again)
-			t->settled = t->wake;
+			kueue_tree_settle_turns(t);
 	}
 	if (q->round_trees.len > 1)
 		qsort(q->round_trees.items, q->round_trees.len, sizeof(struct kueue_tree *),
@@ -427,8 +425,37 @@ static bool remember_tried(struct kueue_queues *q, struct kueue_workload *w,
 		left |= w->tried[i] != -1;
 	}
 	w->tried_generation = kueue_forest_generation(q->forest, w->queue);
-	w->tried_cycle = q->cycle;
 	return left;
+}
+
+/* How often flavors that are left may be a reason for another round while nothing changes: enough
+ * for every flavor to have been first. Two pod sets may take turns in leaving some for ever. */
+static uint32_t most_tries(const struct kueue_queues *q, const struct kueue_queue *queue)
+{
+	const struct kueue_queue_spec *spec = kueue_forest_queue_spec(q->forest, queue->node);
+	uint32_t n = 2;
+	for (size_t g = 0; spec && g < spec->n_groups; g++)
+		n += (uint32_t)spec->groups[g].n_flavors;
+	return n;
+}
+
+/* Whether its queue's head should be tried again for the flavors it has left. */
+static bool goes_on_trying(struct kueue_queues *q, struct kueue_queue *queue,
+			   const struct kueue_workload *w, bool left)
+{
+	uint64_t changes = queue->tree->changes;
+	if (queue->trying != w || queue->trying_changes != changes) {
+		queue->tries = 0;
+		queue->trying = w;
+		queue->trying_changes = changes;
+	}
+	if (!left) /* through all of them */
+		queue->tries = UINT32_MAX;
+	if (queue->tries >= most_tries(q, queue))
+		return false;
+	queue->tries++;
+	queue->tree->moved = true;
+	return true;
 }
 
 static void requeue_hopeless(struct kueue_queues *q, struct kueue_heat *h)
@@ -444,20 +471,11 @@ static void requeue_hopeless(struct kueue_queues *q, struct kueue_heat *h)
 		left = remember_tried(q, w, &h->pub.assignment);
 	if (h->refused && !kueue_link_is_in(&c->refused))
 		kueue_refused_put(q, c);
-	if (queue->strict) {
-		/* Once through all flavors and nothing changed: trying again tells nothing. */
-		if (left && (queue->through != w || queue->through_changes != t->changes))
-			t->moved = true;
-		if (!left) {
-			queue->through = w;
-			queue->through_changes = t->changes;
-		}
+	if (goes_on_trying(q, queue, w, left) || queue->strict)
 		return;
-	}
 	t->moved = true;
-	if (left)
-		return;
-	bool reserves = h->outcome == KUEUE_OUT_NO_CANDIDATES && !queue->always_reclaims;
+	/* What is beyond its quota now may come to be short of candidates only, and hold back. */
+	bool reserves = !queue->always_reclaims;
 	kueue_class_park(q, c, h->pub.reason);
 	kueue_parked_file(q, c, &h->pub.assignment, reserves);
 	for (size_t i = 0; queue->fair && i < queue->locals.len; i++) {
@@ -469,31 +487,46 @@ static void requeue_hopeless(struct kueue_queues *q, struct kueue_heat *h)
 	}
 }
 
+/* Who waits for victims goes first next time: a reason for another round, but two that take turns
+ * in it are none for ever. */
+static void make_preemptor(struct kueue_queues *q, struct kueue_queue *queue,
+			   struct kueue_workload *w)
+{
+	if (queue->preemptor == w)
+		return;
+	if (queue->turns_changes != queue->tree->changes)
+		queue->turns = 0;
+	queue->turns_changes = queue->tree->changes;
+	if (++queue->turns <= 2)
+		queue->tree->moved = true;
+	kueue_queue_set_preemptor(q, queue, w);
+}
+
 static void requeue(struct kueue_queues *q, struct kueue_heat *h)
 {
 	struct kueue_workload *w = h->pub.workload;
 	struct kueue_queue *queue = h->queue;
-	if (h->outcome == KUEUE_OUT_ADMITTED)
+	switch (h->outcome) {
+	case KUEUE_OUT_ADMITTED:
 		return;
-	if (h->outcome == KUEUE_OUT_PREEMPTING) {
+	case KUEUE_OUT_PREEMPTING:
+	case KUEUE_OUT_DEFERRED:
 		kueue_workload_forget_tried(w);
-		if (queue->preemptor != w) {
-			kueue_queue_set_preemptor(q, queue, w);
-			queue->tree->moved = true;
-		}
+		make_preemptor(q, queue, w);
 		return;
+	default:
+		break;
 	}
-	if (queue->preemptor == w && h->popped) {
-		kueue_queue_set_preemptor(q, queue, NULL);
-		queue->tree->moved = true;
-	}
+	if (queue->preemptor == w && h->popped)
+		make_preemptor(q, queue, NULL);
 	if (h->outcome == KUEUE_OUT_NO_FIT || h->outcome == KUEUE_OUT_NO_CANDIDATES) {
 		requeue_hopeless(q, h);
-		return;
+	} else if (h->outcome == KUEUE_OUT_SKIPPED && q->options.preserve_scan_progress) {
+		goes_on_trying(q, queue, w, remember_tried(q, w, &h->pub.assignment));
+	} else {
+		queue->tree->again |= h->outcome == KUEUE_OUT_NONE;
+		kueue_workload_forget_tried(w);
 	}
-	if (h->outcome == KUEUE_OUT_NONE)
-		queue->tree->again = true;
-	kueue_workload_forget_tried(w);
 }
 
 static void round_end(struct kueue_queues *q)
@@ -512,10 +545,6 @@ static void round_end(struct kueue_queues *q)
 		struct kueue_queue *queue = q->by_node.items[w->queue];
 		kueue_parked_charged(q, queue, w->uses, w->n_uses);
 	}
-	for (size_t i = 0; i < q->round_trees.len; i++) {
-		if (q->round_trees.items[i]->moved)
-			q->round_trees.items[i]->changes++;
-	}
 	for (size_t i = 0; i < q->n_heats; i++)
 		requeue(q, q->heats.items[i]);
 	for (size_t i = 0; i < q->round_trees.len; i++) {
@@ -523,7 +552,13 @@ static void round_end(struct kueue_queues *q)
 		if (t->moved)
 			t->dirty = true;
 		else if (!t->again)
-			t->settled = t->wake;
+			kueue_tree_settle_turns(t);
+	}
+	/* Where nobody moved the next change finds them at their first flavor again. */
+	for (size_t i = 0; i < q->n_heats; i++) {
+		struct kueue_heat *h = q->heats.items[i];
+		if (h->outcome != KUEUE_OUT_ADMITTED && !h->queue->tree->moved)
+			kueue_workload_forget_tried(h->pub.workload);
 	}
 }
 
@@ -591,7 +626,8 @@ bool kueue_cycle_end(struct kueue_queues *q)
 			continue;
 		}
 		t->dirty = t->asked = false;
-		t->settled = t->wake;
+		if (t->settled != t->wake)
+			kueue_tree_settle_turns(t);
 	}
 	q->asked.len = kept;
 	return kueue_queues_is_due(q);

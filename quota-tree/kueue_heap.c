@@ -165,8 +165,10 @@ static void lane_put(struct kueue_class *c)
 		return;
 	}
 	rank_insert(&c->lane->awake, &c->by_lane);
-	if (queue->n_awake++ == 0)
+	if (queue->n_awake++ == 0) {
 		kueue_link_put(&queue->tree->live, &queue->live);
+		queue->settled = queue->tree->settled;
+	}
 }
 
 static void lane_take(struct kueue_class *c)
@@ -289,6 +291,7 @@ void kueue_class_park(struct kueue_queues *q, struct kueue_class *c, const char 
 	c->parked = true;
 	c->reason = reason;
 	c->tried_wake = c->lane->queue->tree->wake;
+	c->lane->queue->tree->changes++;
 	lane_put(c);
 }
 
@@ -402,12 +405,17 @@ struct kueue_workload *kueue_heap_head(const struct kueue_queue *queue)
 	return best ? lane_head(best) : NULL;
 }
 
+uint64_t kueue_heap_settled(const struct kueue_queue *queue)
+{
+	return queue->n_awake ? queue->settled : queue->tree->settled;
+}
+
 struct kueue_class *kueue_heap_ghost(const struct kueue_queue *queue,
 				     const struct kueue_workload *w)
 {
 	uint64_t wake = queue->tree->wake;
 	struct rank_node *n = queue->own.parked.root;
-	if (queue->fair || wake == queue->tree->settled)
+	if (queue->fair || wake == kueue_heap_settled(queue))
 		return NULL;
 	while (n) {
 		struct kueue_class *c = class_at(n);
@@ -420,6 +428,21 @@ struct kueue_class *kueue_heap_ghost(const struct kueue_queue *queue,
 		n = n->right && class_at(n->right)->least_wake < wake ? n->right : NULL;
 	}
 	return NULL;
+}
+
+void kueue_tree_settle_turns(struct kueue_tree *t)
+{
+	/* Alone in its tree it takes turns from nobody. */
+	for (struct kueue_link *l = t->live.next; t->queues.len > 1 && l != &t->live; l = l->next) {
+		struct kueue_queue *queue = rank_entry(l, struct kueue_queue, live);
+		struct kueue_workload *head = kueue_heap_head(queue);
+		struct kueue_class *c;
+		while ((c = kueue_heap_ghost(queue, head))) {
+			c->tried_wake = t->wake;
+			kueue_class_refile(c);
+		}
+	}
+	t->settled = t->wake;
 }
 
 struct kueue_class *kueue_heap_sibling(const struct kueue_queues *q, const struct kueue_class *c,

@@ -349,16 +349,17 @@ static void fill_demand(struct kueue_queues *q, struct kueue_class *c,
 }
 
 /* Whether this attempt ruled the flavor out until an edit, or placement refused it. */
-static bool is_ruled_out(const struct kueue_assignment *a, uint32_t flavor, bool partial,
-			 bool alone)
+static bool is_ruled_out(const struct kueue_assignment *a, size_t set, uint32_t flavor,
+			 bool partial, bool alone)
 {
 	vec_foreach (&a->reasons, r) {
-		if (r->flavor != flavor)
+		if (r->flavor != flavor || r->pod_set != set)
 			continue;
 		if (r->why == KUEUE_WHY_NO_FLAVOR || r->why == KUEUE_WHY_TAINT ||
 		    r->why == KUEUE_WHY_AFFINITY)
 			return true;
-		if (r->why == KUEUE_WHY_MAX && !partial)
+		/* Not because of what earlier pod sets took there: they may go elsewhere. */
+		if (r->why == KUEUE_WHY_MAX && !partial && r->asked > r->max)
 			return true;
 		/* Of several pod sets placement refuses combinations, not flavors. */
 		if (r->why == KUEUE_WHY_PLACEMENT && alone)
@@ -429,10 +430,6 @@ void kueue_parked_file(struct kueue_queues *q, struct kueue_class *c,
 		make_restless(c);
 		return;
 	}
-	if (reserves && t->queues.len > 1) {
-		c->reserving = true;
-		put_ring(c, &t->reserving);
-	}
 	const struct kueue_group_spec *group = group_covering(q, node, failed);
 	if (!group)
 		return;
@@ -440,7 +437,7 @@ void kueue_parked_file(struct kueue_queues *q, struct kueue_class *c,
 	bool partial = q->options.partial_admission && kueue_workload_is_partial(c->head);
 	for (size_t i = 0; i < group->n_flavors; i++) {
 		uint32_t flavor = kueue_forest_flavor(q->forest, group->flavors[i]);
-		if (is_ruled_out(a, flavor, partial, c->shape->n_sets == 1))
+		if (is_ruled_out(a, set, flavor, partial, c->shape->n_sets == 1))
 			continue;
 		struct kueue_wait *w = xcalloc(1, sizeof(*w));
 		w->class = c;
@@ -451,6 +448,10 @@ void kueue_parked_file(struct kueue_queues *q, struct kueue_class *c,
 			return;
 		}
 	}
+	if (reserves && c->waits.len && t->queues.len > 1) {
+		c->reserving = true;
+		put_ring(c, &t->reserving);
+	}
 }
 
 /* ---- waking ---- */
@@ -460,7 +461,8 @@ void kueue_parked_file(struct kueue_queues *q, struct kueue_class *c,
 static void may_be_helped(struct kueue_queues *q, struct kueue_class *c, bool released)
 {
 	struct kueue_tree *t = c->lane->queue->tree;
-	bool turn_to_come = q->in_cycle && t->wake > t->settled && c->tried_wake < t->wake;
+	bool turn_to_come =
+	    q->in_cycle && t->wake > kueue_heap_settled(c->lane->queue) && c->tried_wake < t->wake;
 	if (released || turn_to_come) {
 		kueue_class_wake(q, c);
 		return;

@@ -135,8 +135,8 @@ static void unsettle(struct kueue_queues *q, struct kueue_workload *w)
 	struct kueue_queue *queue = q->by_node.items[w->queue];
 	if (queue->preemptor == w)
 		kueue_queue_set_preemptor(q, queue, NULL);
-	if (queue->through == w)
-		queue->through = NULL;
+	if (queue->trying == w)
+		queue->trying = NULL;
 	kueue_heap_leave(q, w);
 	queue->tree->changes++;
 	if (queue->tree->live.next != &queue->tree->live) {

@@ -87,7 +87,6 @@ struct kueue_workload {
 	int32_t *tried;
 	uint32_t n_tried;
 	uint64_t tried_generation;
-	uint64_t tried_cycle; /* of kueue_queues.h */
 	/* By choice: the only flavor to try; NULL: all. Set by the queues around a nomination. */
 	const uint32_t *pinned;
 	/* among those that hold quota in its queue: kueue_holders.h */
