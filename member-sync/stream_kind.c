@@ -17,6 +17,13 @@ static const struct stream_kind kinds[STREAM_MAX] = {
     [STREAM_JOBSETS] = {"/apis/jobset.x-k8s.io/v1alpha2", "jobsets", TYPE_JOB_SET, FACT_COPY, true,
 			true},
     [STREAM_RAYJOBS] = {"/apis/ray.io/v1", "rayjobs", TYPE_RAY_JOB, FACT_COPY, true, true},
+    [STREAM_XGBOOSTJOBS] = {"/apis/kubeflow.org/v1", "xgboostjobs", TYPE_XGBOOST_JOB, FACT_COPY,
+			    true, true},
+    [STREAM_PADDLEJOBS] = {"/apis/kubeflow.org/v1", "paddlejobs", TYPE_PADDLE_JOB, FACT_COPY, true,
+			   true},
+    [STREAM_JAXJOBS] = {"/apis/kubeflow.org/v1", "jaxjobs", TYPE_JAX_JOB, FACT_COPY, true, true},
+    [STREAM_RAYCLUSTERS] = {"/apis/ray.io/v1", "rayclusters", TYPE_RAY_CLUSTER, FACT_COPY, true,
+			    true},
     [STREAM_EVENTS] = {"/api/v1", "events", TYPE_EVENT, FACT_EVENT, false, false},
 };
 
@@ -55,8 +62,9 @@ void stream_kind_path(enum member_stream s, const char *hub_uid, struct buf *out
  * goes on. */
 static bool is_about_jobs(struct span event)
 {
-	static const char *const known[] = {"Pod",    "Job",	"PyTorchJob", "TFJob",
-					    "MPIJob", "JobSet", "RayJob"};
+	static const char *const known[] = {"Pod",	 "Job",	   "PyTorchJob", "TFJob",
+					    "MPIJob",	 "JobSet", "RayJob",	 "XGBoostJob",
+					    "PaddleJob", "JAXJob", "RayCluster"};
 	struct span v;
 
 	if (json_text_path(event, &v, "involvedObject", "kind", NULL) < 0)
@@ -65,6 +73,17 @@ static bool is_about_jobs(struct span event)
 		if (span_is(json_text_plain(v), known[i]))
 			return true;
 	return false;
+}
+
+/* The hub's copies have no owner. KubeRay gives the RayCluster that it makes for a RayJob the job's
+ * labels and annotations, the hub's among them: it is no copy of anything. */
+static bool is_owned(struct span object)
+{
+	struct span owners, first;
+	size_t pos = 0;
+
+	return json_text_path(object, &owners, "metadata", "ownerReferences", NULL) == 0 &&
+	       json_text_type(owners) == JSON_ARRAY && json_text_next(owners, &pos, NULL, &first);
 }
 
 static void keep_view(struct fact *f, struct span node)
@@ -79,7 +98,8 @@ int stream_kind_decode(enum member_stream s, struct span object, uint64_t revisi
 		       const char *hub_uid, struct fact **ret, struct err *reterr)
 {
 	const struct stream_kind *k = stream_kind_of(s);
-	bool skip = k->op == FACT_EVENT && (deleted || !is_about_jobs(object));
+	bool skip = (k->op == FACT_EVENT && (deleted || !is_about_jobs(object))) ||
+		    (k->op == FACT_COPY && is_owned(object));
 	struct fact *f = fact_create(skip ? FACT_CURSOR : k->op, 0);
 	bool keep = k->op == FACT_EVENT && !skip;
 	int r = 0;

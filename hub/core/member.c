@@ -54,6 +54,14 @@ enum member_stream core_stream_of(uint16_t type)
 		return STREAM_JOBSETS;
 	case TYPE_RAY_JOB:
 		return STREAM_RAYJOBS;
+	case TYPE_RAY_CLUSTER:
+		return STREAM_RAYCLUSTERS;
+	case TYPE_XGBOOST_JOB:
+		return STREAM_XGBOOSTJOBS;
+	case TYPE_PADDLE_JOB:
+		return STREAM_PADDLEJOBS;
+	case TYPE_JAX_JOB:
+		return STREAM_JAXJOBS;
 	default:
 		return STREAM_MAX;
 	}

@@ -15,6 +15,10 @@ static const struct {
     [STREAM_MPIJOBS] = {"kubeflow.org/v1", "MPIJob"},
     [STREAM_JOBSETS] = {"jobset.x-k8s.io/v1alpha2", "JobSet"},
     [STREAM_RAYJOBS] = {"ray.io/v1", "RayJob"},
+    [STREAM_RAYCLUSTERS] = {"ray.io/v1", "RayCluster"},
+    [STREAM_XGBOOSTJOBS] = {"kubeflow.org/v1", "XGBoostJob"},
+    [STREAM_PADDLEJOBS] = {"kubeflow.org/v1", "PaddleJob"},
+    [STREAM_JAXJOBS] = {"kubeflow.org/v1", "JAXJob"},
 };
 
 /* ---- the view ---- */

@@ -31,6 +31,8 @@ HOOK_DEFAULT(tf_job_default);
 HOOK_VALIDATE(tf_job_validate);
 HOOK_DEFAULT(mpi_job_default);
 HOOK_VALIDATE(mpi_job_validate);
+HOOK_DEFAULT(training_job_default); /* those without rules of their own */
+HOOK_VALIDATE(training_job_validate);
 
 /* batch_job.c, job_set.c, ray_job.c */
 HOOK_DEFAULT(job_default);
@@ -39,6 +41,7 @@ HOOK_DEFAULT(job_set_default);
 HOOK_VALIDATE(job_set_validate);
 HOOK_DEFAULT(ray_job_default);
 HOOK_VALIDATE(ray_job_validate);
+HOOK_VALIDATE(ray_cluster_validate);
 
 /* propagation_policy.c, fleet_kinds.c */
 HOOK_VALIDATE(propagation_policy_validate);

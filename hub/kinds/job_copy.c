@@ -201,7 +201,14 @@ const char *job_suspend_patch(const struct kind *k, bool suspend)
 
 static bool is_kubeflow(uint16_t type)
 {
-	return type == TYPE_PYTORCH_JOB || type == TYPE_TF_JOB || type == TYPE_MPI_JOB;
+	return type == TYPE_PYTORCH_JOB || type == TYPE_TF_JOB || type == TYPE_MPI_JOB ||
+	       type == TYPE_XGBOOST_JOB || type == TYPE_PADDLE_JOB || type == TYPE_JAX_JOB;
+}
+
+static bool is_suspension(struct span type)
+{
+	return span_is(type, "\"Suspended\"") || span_is(type, "\"RayClusterSuspended\"") ||
+	       span_is(type, "\"RayClusterSuspending\"");
 }
 
 /* The conditions without Suspended; returns how many are left. */
@@ -212,7 +219,7 @@ static size_t add_conditions(struct span list, struct buf *out)
 
 	buf_add_str(out, "\"conditions\":[");
 	for (size_t pos = 0; json_text_next(list, &pos, NULL, &c);) {
-		if (json_text_member(c, "type", &type) == 0 && span_is(type, "\"Suspended\""))
+		if (json_text_member(c, "type", &type) == 0 && is_suspension(type))
 			continue;
 		if (n++)
 			buf_add_char(out, ',');
@@ -222,9 +229,11 @@ static size_t add_conditions(struct span list, struct buf *out)
 	return n;
 }
 
-/* A RayJob has no conditions; it says so in its deployment status. */
+/* A RayJob has no conditions; it says so in its deployment status, a RayCluster in its state. */
 static bool is_ray_suspension(uint16_t type, struct span key, struct span value)
 {
+	if (type == TYPE_RAY_CLUSTER)
+		return span_is(key, "state") && span_is(value, "\"suspended\"");
 	return type == TYPE_RAY_JOB && span_is(key, "jobDeploymentStatus") &&
 	       (span_is(value, "\"Suspended\"") || span_is(value, "\"Suspending\""));
 }

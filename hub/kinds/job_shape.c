@@ -165,19 +165,67 @@ static void job_templates_of_mpi(const struct cJSON *job, struct arena *mem,
 	kubeflow_templates(job, "mpiReplicaSpecs", order, mem, ret);
 }
 
+static void job_templates_of_xgboost(const struct cJSON *job, struct arena *mem,
+				     struct job_templates *ret)
+{
+	static const char *const order[] = {"Master", "Worker", NULL};
+	kubeflow_templates(job, "xgbReplicaSpecs", order, mem, ret);
+}
+
+static void job_templates_of_paddle(const struct cJSON *job, struct arena *mem,
+				    struct job_templates *ret)
+{
+	static const char *const order[] = {"Master", "Worker", NULL};
+	kubeflow_templates(job, "paddleReplicaSpecs", order, mem, ret);
+}
+
+static void job_templates_of_jax(const struct cJSON *job, struct arena *mem,
+				 struct job_templates *ret)
+{
+	static const char *const order[] = {"Worker", NULL};
+	kubeflow_templates(job, "jaxReplicaSpecs", order, mem, ret);
+}
+
 /* ---- ray.io ---- */
 
-static void push_group(const struct cJSON *group, size_t i, struct arena *mem,
+/* root: where the cluster's spec stands in the object */
+static void push_group(const struct cJSON *group, const char *root, size_t i, struct arena *mem,
 		       struct job_templates *ret)
 {
 	struct job_template *t = push(ret);
 
 	t->set = json_str(group, "groupName");
-	t->path = text(mem, "spec.rayClusterSpec.workerGroupSpecs[%zu].template", i);
+	t->path = text(mem, "%s.workerGroupSpecs[%zu].template", root, i);
 	t->node = json_get(group, "template");
 	if (!json_bool(group, "suspend", false))
 		t->count =
 		    num_mul_sat(number(group, "replicas", 0), number(group, "numOfHosts", 1));
+}
+
+/* Head and groups; room for one template more. */
+static void push_cluster(const struct cJSON *cluster, const char *root, struct arena *mem,
+			 struct job_templates *ret)
+{
+	const struct cJSON *head = json_get(cluster, "headGroupSpec");
+	const struct cJSON *groups = json_get(cluster, "workerGroupSpecs");
+	size_t i = 0;
+
+	ret->items = arena_array(mem, struct job_template, json_len(groups) + 2);
+	if (head) {
+		struct job_template *t = push(ret);
+		t->set = "ray-head";
+		t->path = text(mem, "%s.headGroupSpec.template", root);
+		t->node = json_get(head, "template");
+		t->count = 1;
+	}
+	json_foreach (groups, g)
+		push_group(g, root, i++, mem, ret);
+}
+
+static void job_templates_of_ray_cluster(const struct cJSON *job, struct arena *mem,
+					 struct job_templates *ret)
+{
+	push_cluster(json_get(job, "spec"), "spec", mem, ret);
 }
 
 /* The submitter starts when the cluster is up and needs next to nothing: it is not part of the
@@ -186,22 +234,9 @@ static void job_templates_of_ray(const struct cJSON *job, struct arena *mem,
 				 struct job_templates *ret)
 {
 	const struct cJSON *spec = json_get(job, "spec");
-	const struct cJSON *cluster = json_get(spec, "rayClusterSpec");
-	const struct cJSON *head = json_get(cluster, "headGroupSpec");
-	const struct cJSON *groups = json_get(cluster, "workerGroupSpecs");
 	struct cJSON *submitter = json_get(spec, "submitterPodTemplate");
-	size_t i = 0;
 
-	ret->items = arena_array(mem, struct job_template, json_len(groups) + 2);
-	if (head) {
-		struct job_template *t = push(ret);
-		t->set = "ray-head";
-		t->path = "spec.rayClusterSpec.headGroupSpec.template";
-		t->node = json_get(head, "template");
-		t->count = 1;
-	}
-	json_foreach (groups, g)
-		push_group(g, i++, mem, ret);
+	push_cluster(json_get(spec, "rayClusterSpec"), "spec.rayClusterSpec", mem, ret);
 	const char *mode = json_str(spec, "submissionMode");
 	if (submitter || !mode || strcmp(mode, "K8sJobMode") == 0) {
 		struct job_template *t = push(ret);
@@ -220,6 +255,10 @@ static const struct job_shape shapes[] = {
     {TYPE_MPI_JOB, "runPolicy", true, job_templates_of_mpi},
     {TYPE_JOB_SET, NULL, true, job_templates_of_job_set},
     {TYPE_RAY_JOB, NULL, false, job_templates_of_ray},
+    {TYPE_RAY_CLUSTER, NULL, false, job_templates_of_ray_cluster},
+    {TYPE_XGBOOST_JOB, "runPolicy", true, job_templates_of_xgboost},
+    {TYPE_PADDLE_JOB, "runPolicy", true, job_templates_of_paddle},
+    {TYPE_JAX_JOB, "runPolicy", true, job_templates_of_jax},
 };
 
 const struct job_shape *job_shape_of(uint16_t type)

@@ -26,12 +26,16 @@ struct training_kind {
 static const char *const pytorch_roles[] = {"Master", "Worker", NULL};
 static const char *const tf_roles[] = {"Chief", "Evaluator", "Master", "PS", "Worker", NULL};
 static const char *const mpi_roles[] = {"Launcher", "Worker", NULL};
+static const char *const jax_roles[] = {"Worker", NULL};
 
 static const struct training_kind kinds[] = {
     {TYPE_PYTORCH_JOB, "pytorchReplicaSpecs", "pytorch", "OnFailure", "Master", NULL,
      pytorch_roles},
     {TYPE_TF_JOB, "tfReplicaSpecs", "tensorflow", "Never", NULL, NULL, tf_roles},
     {TYPE_MPI_JOB, "mpiReplicaSpecs", "mpi", "Never", "Launcher", "Launcher", mpi_roles},
+    {TYPE_XGBOOST_JOB, "xgbReplicaSpecs", "xgboost", "Never", "Master", "Master", pytorch_roles},
+    {TYPE_PADDLE_JOB, "paddleReplicaSpecs", "paddle", "OnFailure", NULL, NULL, pytorch_roles},
+    {TYPE_JAX_JOB, "jaxReplicaSpecs", "jax", "OnFailure", NULL, "Worker", jax_roles},
 };
 
 static const struct training_kind *kind_of(const struct kind *k)
@@ -125,6 +129,12 @@ void mpi_job_default(const struct kind *k, struct cJSON *object, const struct ki
 	(void)w;
 	default_training(k, object);
 	defaults_set(json_get(object, "spec"), "slotsPerWorker", json_new_int(1));
+}
+
+void training_job_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
+{
+	(void)w;
+	default_training(k, object);
 }
 
 /* ---- validation ---- */
@@ -263,6 +273,12 @@ void tf_job_validate(const struct kind *k, const struct cJSON *object, const str
 
 void mpi_job_validate(const struct kind *k, const struct cJSON *object, const struct kind_write *w,
 		      struct field_errors *errors)
+{
+	check_training(k, object, w, errors);
+}
+
+void training_job_validate(const struct kind *k, const struct cJSON *object,
+			   const struct kind_write *w, struct field_errors *errors)
 {
 	check_training(k, object, w, errors);
 }

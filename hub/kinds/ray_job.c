@@ -1,6 +1,6 @@
 /*
- * Hooks of ray.io/v1 RayJob: the rules of KubeRay's own validation (utils/validation.go there),
- * as far as the hub places and suspends such jobs.
+ * Hooks of ray.io/v1 RayJob and RayCluster: the rules of KubeRay's own validation
+ * (utils/validation.go there), as far as the hub places and suspends such jobs.
  */
 #include "base/json.h"
 #include "base/map.h"
@@ -11,7 +11,8 @@
 #include "kube/names.h"
 
 /* KubeRay puts suffixes behind the name of a job for its cluster and services. */
-#define MAX_RAY_JOB_NAME 47
+#define MAX_RAY_JOB_NAME     47
+#define MAX_RAY_CLUSTER_NAME 52
 
 void ray_job_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
 {
@@ -23,14 +24,14 @@ void ray_job_default(const struct kind *k, struct cJSON *object, const struct ki
 	defaults_set(spec, "shutdownAfterJobFinishes", json_new_bool(true));
 }
 
-static void check_group(const struct cJSON *g, size_t i, struct map *names,
+static void check_group(const struct cJSON *g, const char *root, size_t i, struct map *names,
 			struct field_errors *errors)
 {
 	const char *name = json_str(g, "groupName");
 	int64_t min = 0, max = INT32_MAX;
 	char path[96];
 
-	(void)snprintf(path, sizeof(path), "spec.rayClusterSpec.workerGroupSpecs[%zu]", i);
+	(void)snprintf(path, sizeof(path), "%s.workerGroupSpecs[%zu]", root, i);
 	if (name && !names_is_dns_label(span_of(name)))
 		refuse_text(errors, FIELD_INVALID, name, names_dns_label_rule(), "%s.groupName",
 			    path);
@@ -41,20 +42,24 @@ static void check_group(const struct cJSON *g, size_t i, struct map *names,
 	if (min > max)
 		refuse(errors, FIELD_INVALID, json_get(g, "minReplicas"),
 		       "must not be greater than maxReplicas", "%s.minReplicas", path);
-	(void)snprintf(path, sizeof(path), "spec.rayClusterSpec.workerGroupSpecs[%zu].template", i);
+	(void)snprintf(path, sizeof(path), "%s.workerGroupSpecs[%zu].template", root, i);
 	pod_template_check(json_get(g, "template"), path, errors);
 }
 
-static void check_cluster(const struct cJSON *cluster, struct field_errors *errors)
+/* root: where the cluster's spec stands */
+static void check_cluster(const struct cJSON *cluster, const char *root,
+			  struct field_errors *errors)
 {
 	struct map names = MAP_INIT;
+	char path[64];
 	size_t i = 0;
 
+	(void)snprintf(path, sizeof(path), "%s.headGroupSpec.template", root);
 	if (json_get(json_get(cluster, "headGroupSpec"), "template"))
-		pod_template_check(json_path(cluster, "headGroupSpec", "template", NULL),
-				   "spec.rayClusterSpec.headGroupSpec.template", errors);
+		pod_template_check(json_path(cluster, "headGroupSpec", "template", NULL), path,
+				   errors);
 	json_foreach (json_get(cluster, "workerGroupSpecs"), g)
-		check_group(g, i++, &names, errors);
+		check_group(g, root, i++, &names, errors);
 	map_done(&names);
 }
 
@@ -84,7 +89,7 @@ static void check_spec(const struct cJSON *spec, const struct kind_write *w,
 		       "spec.clusterSelector");
 	else if (!json_get(spec, "rayClusterSpec"))
 		refuse(errors, FIELD_REQUIRED, NULL, "", "spec.rayClusterSpec");
-	check_cluster(json_get(spec, "rayClusterSpec"), errors);
+	check_cluster(json_get(spec, "rayClusterSpec"), "spec.rayClusterSpec", errors);
 	if (json_get(spec, "submitterPodTemplate"))
 		pod_template_check(json_get(spec, "submitterPodTemplate"),
 				   "spec.submitterPodTemplate", errors);
@@ -109,6 +114,32 @@ void ray_job_validate(const struct kind *k, const struct cJSON *object, const st
 		return;
 	}
 	check_spec(spec, w, errors);
+	if (w->old)
+		refuse_change(errors, json_path(w->old, "spec", "managedBy", NULL),
+			      json_get(spec, "managedBy"), "spec.managedBy");
+}
+
+void ray_cluster_validate(const struct kind *k, const struct cJSON *object,
+			  const struct kind_write *w, struct field_errors *errors)
+{
+	const struct cJSON *spec = json_get(object, "spec");
+	const char *name = json_value_str(json_path(object, "metadata", "name", NULL));
+
+	(void)k;
+	if (w->subresource[0])
+		return;
+	if (name && (strlen(name) > MAX_RAY_CLUSTER_NAME || !names_is_dns1035(span_of(name))))
+		refuse_text(errors, FIELD_INVALID, name,
+			    "must be a DNS-1035 label of no more than 52 characters",
+			    "metadata.name");
+	if (!spec) {
+		refuse(errors, FIELD_REQUIRED, NULL, "", "spec");
+		return;
+	}
+	if (json_bool(spec, "enableInTreeAutoscaling", false) && !w->old)
+		refuse_warn(w->warnings, "spec.enableInTreeAutoscaling: the hub counts the workers "
+					 "that the cluster starts with");
+	check_cluster(spec, "spec", errors);
 	if (w->old)
 		refuse_change(errors, json_path(w->old, "spec", "managedBy", NULL),
 			      json_get(spec, "managedBy"), "spec.managedBy");

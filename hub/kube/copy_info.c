@@ -167,6 +167,18 @@ static enum copy_phase workload_phase(struct span status)
 	return COPY_CREATED;
 }
 
+/* A cluster never ends by itself. Suspended ones have no state but that. */
+static enum copy_phase ray_cluster_phase(struct span status)
+{
+	struct span state = SPAN_NONE, workers = SPAN_NONE;
+
+	(void)json_text_member(status, "state", &state);
+	(void)json_text_member(status, "availableWorkerReplicas", &workers);
+	if (is_word(state, "suspended"))
+		return COPY_CREATED;
+	return is_word(state, "ready") || is_positive(workers) ? COPY_RUNNING : COPY_CREATED;
+}
+
 static const struct job_reader readers[] = {
     {TYPE_JOB, NULL, job_phase},
     {TYPE_PYTORCH_JOB, "runPolicy", kubeflow_phase},
@@ -175,6 +187,10 @@ static const struct job_reader readers[] = {
     {TYPE_JOB_SET, NULL, job_set_phase},
     {TYPE_RAY_JOB, NULL, ray_job_phase},
     {TYPE_WORKLOAD, NULL, workload_phase},
+    {TYPE_RAY_CLUSTER, NULL, ray_cluster_phase},
+    {TYPE_XGBOOST_JOB, "runPolicy", kubeflow_phase},
+    {TYPE_PADDLE_JOB, "runPolicy", kubeflow_phase},
+    {TYPE_JAX_JOB, "runPolicy", kubeflow_phase},
 };
 
 static const struct job_reader *reader_of(uint16_t type)

@@ -42,6 +42,11 @@ enum member_stream {
 	STREAM_JOBSETS, /* jobset.x-k8s.io/v1alpha2 */
 	STREAM_RAYJOBS, /* ray.io/v1 */
 	STREAM_EVENTS,
+	STREAM_XGBOOSTJOBS, /* kubeflow.org/v1; cursors are stored by number, so that these stand
+			       last */
+	STREAM_PADDLEJOBS,
+	STREAM_JAXJOBS,
+	STREAM_RAYCLUSTERS, /* ray.io/v1 */
 	STREAM_MAX,
 };
 

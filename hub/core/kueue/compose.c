@@ -46,7 +46,7 @@ const char *compose_name(const struct kind *kind, const char *job_name, const ch
 
 static bool is_ray(uint16_t type)
 {
-	return type == TYPE_RAY_JOB;
+	return type == TYPE_RAY_JOB || type == TYPE_RAY_CLUSTER;
 }
 
 static struct span set_name(const struct job_pod_set *s, uint16_t type, struct arena *mem)

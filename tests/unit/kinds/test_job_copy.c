@@ -87,6 +87,10 @@ static void the_suspend_patch_fits_the_kind(void **state)
 			    "{\"spec\":{\"runPolicy\":{\"suspend\":false}}}");
 	assert_string_equal(job_suspend_patch(hub_kind(TYPE_RAY_JOB), true),
 			    "{\"spec\":{\"suspend\":true}}");
+	assert_string_equal(job_suspend_patch(hub_kind(TYPE_RAY_CLUSTER), true),
+			    "{\"spec\":{\"suspend\":true}}");
+	assert_string_equal(job_suspend_patch(hub_kind(TYPE_JAX_JOB), true),
+			    "{\"spec\":{\"runPolicy\":{\"suspend\":true}}}");
 }
 
 static void expect_status(uint16_t type, const char *member, const char *want)
@@ -120,6 +124,11 @@ static void the_hubs_own_suspension_is_hidden(void **state)
 		      "{'jobId':'x'}");
 	expect_status(TYPE_RAY_JOB, "{'jobDeploymentStatus':'Running'}",
 		      "{'jobDeploymentStatus':'Running'}");
+	expect_status(TYPE_RAY_CLUSTER,
+		      "{'state':'suspended','conditions':[{'type':'RayClusterSuspended'},"
+		      "{'type':'HeadPodReady'}]}",
+		      "{'conditions':[{'type':'HeadPodReady'}]}");
+	expect_status(TYPE_RAY_CLUSTER, "{'state':'ready'}", "{'state':'ready'}");
 	expect_status(TYPE_JOB, "{}", "{}");
 	expect_status(TYPE_JOB, "{'active':1}", "{'active':1}");
 }

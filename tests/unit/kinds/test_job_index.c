@@ -128,6 +128,39 @@ static void roles_of_tf_and_mpi_jobs_come_in_their_own_order(void **state)
 	done(&i);
 }
 
+static void the_other_training_jobs_and_ray_clusters_are_counted(void **state)
+{
+	(void)state;
+	struct indexed i;
+#define TWO_ROLES(specs)                                                                           \
+	"{'spec':{'" specs                                                                         \
+	"':{'Worker':{'replicas':3,'template':" POD("") "},'Master':{"                             \
+							"'template':" POD("") "}}}}"
+	index_of(TYPE_XGBOOST_JOB, TWO_ROLES("xgbReplicaSpecs"), &i);
+	expect_set(&i.d, 0, "master", 1);
+	expect_set(&i.d, 1, "worker", 3);
+	done(&i);
+	index_of(TYPE_PADDLE_JOB, TWO_ROLES("paddleReplicaSpecs"), &i);
+	expect_set(&i.d, 0, "master", 1);
+	expect_set(&i.d, 1, "worker", 3);
+	done(&i);
+	index_of(TYPE_JAX_JOB,
+		 "{'spec':{'jaxReplicaSpecs':{'Worker':{'replicas':3,'template':" POD("") "}}}}",
+		 &i);
+	assert_int_equal(i.d.n_pod_sets, 1);
+	expect_set(&i.d, 0, "worker", 3);
+	done(&i);
+	index_of(TYPE_RAY_CLUSTER,
+		 "{'spec':{'headGroupSpec':{'template':" POD(
+		     "") "},'workerGroupSpecs':[{'groupName':'g','replicas':2,'numOfHosts':2,"
+			 "'template':" POD("") "}]}}",
+		 &i);
+	assert_int_equal(i.d.n_pod_sets, 2);
+	expect_set(&i.d, 0, "ray-head", 1);
+	expect_set(&i.d, 1, "g", 4);
+	done(&i);
+}
+
 static void a_ray_job_counts_head_and_groups_but_not_its_submitter(void **state)
 {
 	(void)state;
@@ -306,6 +339,7 @@ int main(void)
 	    cmocka_unit_test(a_job_is_one_set_no_larger_than_its_completions),
 	    cmocka_unit_test(a_job_set_multiplies_and_keeps_topology_groups),
 	    cmocka_unit_test(roles_of_tf_and_mpi_jobs_come_in_their_own_order),
+	    cmocka_unit_test(the_other_training_jobs_and_ray_clusters_are_counted),
 	    cmocka_unit_test(a_ray_job_counts_head_and_groups_but_not_its_submitter),
 	    cmocka_unit_test(what_pods_name_is_listed_once),
 	    cmocka_unit_test(many_dependencies_are_listed_once_too),

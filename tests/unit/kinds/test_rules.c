@@ -29,8 +29,8 @@ static void a_pytorch_job_has_one_master_and_known_roles(void **state)
 		     "spec.pytorchReplicaSpecs: Required value\n");
 	expect_wrong(
 	    TYPE_PYTORCH_JOB, "{'metadata':{'name':'j'},'spec':{'pytorchReplicaSpecs':1}}",
-	    "spec.pytorchReplicaSpecs: Invalid value: \"integer\": spec.pytorchReplicaSpecs "
-	    "in body must be of type object: \"integer\"\n");
+	    "spec.pytorchReplicaSpecs: Invalid value: \"number\": spec.pytorchReplicaSpecs "
+	    "in body must be of type object: \"number\"\n");
 	expect_wrong(TYPE_PYTORCH_JOB, PYTORCH("'Master':{'replicas':2,'template':" POD "}"),
 		     "spec.pytorchReplicaSpecs[Master].replicas: Invalid value: 2: must be 1\n");
 	expect_wrong(TYPE_PYTORCH_JOB, PYTORCH("'Boss':{'template':" POD "}"),
@@ -306,6 +306,51 @@ static void tf_and_mpi_jobs_have_roles_of_their_own(void **state)
 	    "spec.mpiReplicaSpecs[Worker].template.spec.containers: Required value: must have "
 	    "at least one container with name run\n"
 	    "spec.mpiReplicaSpecs[Launcher]: Required value\n");
+}
+
+#define ROLE(container)                                                                            \
+	"{'template':{'spec':{'containers':[{'name':'" container "','image':'i'}]}}}"
+#define TRAINING(specs, roles) "{'metadata':{'name':'j'},'spec':{'" specs "':{" roles "}}}"
+
+static void the_other_training_jobs_have_containers_and_roles_of_their_own(void **state)
+{
+	(void)state;
+	auto_json *tree = tree_of(TRAINING("jaxReplicaSpecs", "'worker':" ROLE("jax")));
+	auto_buf wrong = BUF_INIT;
+
+	admit(hub_kind(TYPE_JAX_JOB), tree, NULL, &wrong, NULL);
+	assert_string_equal(wrong.ptr, "");
+	assert_tree(json_get(tree, "spec"),
+		    "{'jaxReplicaSpecs':{'Worker':{'template':{'spec':{'containers':[{'name':'jax',"
+		    "'image':'i'}]}},'replicas':1,'restartPolicy':'OnFailure'}},'runPolicy':{"
+		    "'cleanPodPolicy':'None','suspend':false}}");
+	expect_wrong(TYPE_JAX_JOB, TRAINING("jaxReplicaSpecs", "'Master':" ROLE("jax")),
+		     "spec.jaxReplicaSpecs: Unsupported value: \"Master\": supported values: "
+		     "\"Worker\"\nspec.jaxReplicaSpecs[Worker]: Required value\n");
+	expect_wrong(TYPE_XGBOOST_JOB, TRAINING("xgbReplicaSpecs", "'Worker':" ROLE("xgboost")),
+		     "spec.xgbReplicaSpecs[Master]: Required value\n");
+	expect_wrong(TYPE_XGBOOST_JOB, TRAINING("xgbReplicaSpecs", "'Master':" ROLE("main")),
+		     "spec.xgbReplicaSpecs[Master].template.spec.containers: Required value: must "
+		     "have at least one container with name xgboost\n");
+	expect_wrong(TYPE_PADDLE_JOB, TRAINING("paddleReplicaSpecs", "'Worker':" ROLE("paddle")),
+		     "");
+	expect_wrong(TYPE_PADDLE_JOB, TRAINING("paddleReplicaSpecs", ""),
+		     "spec.paddleReplicaSpecs: Required value: must name at least one role\n");
+}
+
+static void a_ray_cluster_is_checked_as_that_of_a_job(void **state)
+{
+	(void)state;
+#define CLUSTER(more) "{'metadata':{'name':'c'},'spec':{'headGroupSpec':" ROLE("ray") more "}}"
+	expect_wrong(TYPE_RAY_CLUSTER, CLUSTER(""), "");
+	expect_wrong(TYPE_RAY_CLUSTER, "{'metadata':{'name':'c'},'spec':{}}",
+		     "spec.headGroupSpec: Required value\n");
+	expect_wrong(TYPE_RAY_CLUSTER,
+		     CLUSTER(",'workerGroupSpecs':[{'groupName':'g','template':{'spec':{"
+			     "'containers':[]}}},{'groupName':'g','template':{'spec':{"
+			     "'containers':[{'name':'c','image':'i'}]}}}]"),
+		     "spec.workerGroupSpecs[0].template.spec.containers: Required value\n"
+		     "spec.workerGroupSpecs[1].groupName: Duplicate value: \"g\"\n");
 }
 
 #define RAY(more)                                                                                  \
@@ -611,6 +656,8 @@ int main(void)
 	    cmocka_unit_test(names_made_from_a_job_set_must_fit),
 	    cmocka_unit_test(a_job_set_changes_only_where_queues_may_steer),
 	    cmocka_unit_test(tf_and_mpi_jobs_have_roles_of_their_own),
+	    cmocka_unit_test(the_other_training_jobs_have_containers_and_roles_of_their_own),
+	    cmocka_unit_test(a_ray_cluster_is_checked_as_that_of_a_job),
 	    cmocka_unit_test(a_ray_job_makes_its_own_cluster),
 	    cmocka_unit_test(a_policy_selects_one_way),
 	    cmocka_unit_test(failover_is_accepted_with_a_warning_in_both_spellings),

@@ -132,6 +132,22 @@ static void pods_of_our_jobs_carry_their_json_and_foreign_ones_do_not(void **sta
 	fact_destroy(foreign);
 }
 
+static void what_a_copy_made_is_no_copy(void **state)
+{
+#define CLUSTER(owners)                                                                            \
+	"{\"metadata\":{\"name\":\"r-abc\",\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":" \
+	"\"9\",\"labels\":{\"muster.dev/hub-uid\":\"hub\"},\"ownerReferences\":[" owners "]},"     \
+	"\"spec\":{}}"
+	struct fact *made = decode(STREAM_RAYCLUSTERS, CLUSTER("{\"kind\":\"RayJob\"}"));
+	struct fact *own = decode(STREAM_RAYCLUSTERS, CLUSTER(""));
+
+	assert_int_equal(made->op, FACT_CURSOR);
+	assert_int_equal(made->revision, 9);
+	assert_int_equal(own->op, FACT_COPY);
+	fact_destroy(made);
+	fact_destroy(own);
+}
+
 static void an_object_without_a_name_is_no_fact(void **state)
 {
 	struct fact *f = NULL;
@@ -157,6 +173,8 @@ static void paths_of_calls_name_their_kind(void **state)
 	    {"/apis/kubeflow.org/v1/namespaces/n/mpijobs/j", STREAM_MPIJOBS},
 	    {"/apis/jobset.x-k8s.io/v1alpha2/namespaces/jobs/jobsets/j", STREAM_JOBSETS},
 	    {"/apis/ray.io/v1/namespaces/n/rayjobs/j", STREAM_RAYJOBS},
+	    {"/apis/ray.io/v1/namespaces/n/rayclusters/c", STREAM_RAYCLUSTERS},
+	    {"/apis/kubeflow.org/v1/namespaces/n/jaxjobs/j", STREAM_JAXJOBS},
 	    {"/api/v1/namespaces/n/pods/p", STREAM_MAX},
 	    {"/api/v1/nodes/x", STREAM_MAX},
 	    {"/apis/batch/v1", STREAM_MAX},
@@ -263,6 +281,7 @@ int main(void)
 	    cmocka_unit_test(slots_are_granted_in_turn_and_urgent_first),
 	    cmocka_unit_test(failing_clients_hold_up_only_one_another),
 	    cmocka_unit_test(pods_of_our_jobs_carry_their_json_and_foreign_ones_do_not),
+	    cmocka_unit_test(what_a_copy_made_is_no_copy),
 	    cmocka_unit_test(an_object_without_a_name_is_no_fact),
 	    cmocka_unit_test(paths_of_calls_name_their_kind),
 	    cmocka_unit_test(failures_are_told_apart),
