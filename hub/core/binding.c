@@ -8,9 +8,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stddef.h>
 
-#define DIGEST_VERSION	   3
-#define DIGEST_NO_PRIORITY 2 /* an older version: the same without one */
+/* Older versions: 3 has no finished_at, 2 no priority either. */
+#define DIGEST_VERSION	4
+#define DIGEST_PRIORITY 3
+#define DIGEST_OLDEST	2
 
 const char *binding_name(const struct kind *kind, const char *job_name, char out[BINDING_NAME_MAX])
 {
@@ -56,8 +59,14 @@ struct digest_head {
 	uint32_t replacements;
 	uint8_t uid_len, policy_ns_len, policy_name_len, reason_len, flags;
 	uint32_t assignment_len;
-	int32_t priority; /* padding in the older version */
+	int32_t priority;
+	int64_t finished_at;
 };
+
+static size_t head_size(const struct digest_head *h)
+{
+	return h->version < DIGEST_VERSION ? offsetof(struct digest_head, finished_at) : sizeof(*h);
+}
 
 static void add_text(struct buf *b, const char *s)
 {
@@ -89,6 +98,7 @@ static void digest_pack(const struct job *j, struct buf *out)
 			       (j->priority_pending ? DIGEST_PRIORITY_PENDING : 0)),
 	    .assignment_len = (uint32_t)j->assignment_len,
 	    .priority = j->priority,
+	    .finished_at = j->finished_at,
 	};
 	buf_add(out, &h, sizeof(h));
 	add_text(out, j->dispatch.uid);
@@ -100,12 +110,15 @@ static void digest_pack(const struct job *j, struct buf *out)
 
 static int digest_head(const struct store_object *o, struct digest_head *h)
 {
-	if (o->digest.len < sizeof(*h))
+	*h = (struct digest_head){0};
+	if (o->digest.len < offsetof(struct digest_head, finished_at))
 		return -EINVAL;
-	memcpy(h, o->digest.ptr, sizeof(*h));
-	if ((h->version != DIGEST_VERSION && h->version != DIGEST_NO_PRIORITY) ||
+	memcpy(h, o->digest.ptr, o->digest.len < sizeof(*h) ? o->digest.len : sizeof(*h));
+	if (h->version < DIGEST_VERSION)
+		h->finished_at = 0;
+	if (h->version > DIGEST_VERSION || h->version < DIGEST_OLDEST ||
 	    h->step >= DISPATCH_STEP_MAX || h->uid_len >= DISPATCH_UID_MAX ||
-	    o->digest.len != sizeof(*h) + h->uid_len + h->policy_ns_len + h->policy_name_len +
+	    o->digest.len != head_size(h) + h->uid_len + h->policy_ns_len + h->policy_name_len +
 				 h->reason_len + h->assignment_len)
 		return -EINVAL;
 	return 0;
@@ -124,8 +137,15 @@ int binding_dispatch(const struct store_object *o, struct dispatch_state *ret)
 	    .start_seen = h.start_seen,
 	    .copy_gone = h.copy_gone,
 	};
-	memcpy(ret->uid, o->digest.ptr + sizeof(h), h.uid_len);
+	memcpy(ret->uid, o->digest.ptr + head_size(&h), h.uid_len);
 	return 0;
+}
+
+usec binding_finished_at(const struct store_object *o)
+{
+	struct digest_head h;
+
+	return digest_head(o, &h) < 0 ? 0 : h.finished_at;
 }
 
 int binding_restore(struct job *j, const struct store_object *o)
@@ -134,13 +154,14 @@ int binding_restore(struct job *j, const struct store_object *o)
 
 	if (digest_head(o, &h) < 0 || binding_dispatch(o, &j->dispatch) < 0)
 		return -EINVAL;
-	const char *policy = o->digest.ptr + sizeof(h) + h.uid_len;
+	const char *policy = o->digest.ptr + head_size(&h) + h.uid_len;
 	j->first_attempt = h.first_attempt;
 	j->decided_at = h.decided_at;
+	j->finished_at = h.finished_at;
 	j->replacements = h.replacements;
 	free(j->policy_ns);
 	free(j->policy_name);
-	if (h.version >= DIGEST_VERSION) {
+	if (h.version >= DIGEST_PRIORITY) {
 		j->priority = h.priority;
 		j->priority_pending = h.flags & DIGEST_PRIORITY_PENDING;
 	}

@@ -25,6 +25,9 @@ int binding_restore(struct job *j, const struct store_object *o) MUST_CHECK;
 /* Only the dispatch state out of a stored binding's digest. -EINVAL when malformed. */
 int binding_dispatch(const struct store_object *o, struct dispatch_state *ret) MUST_CHECK;
 
+/* When its job finished, by the hub's clock; 0: it did not, or an older version wrote it. */
+usec binding_finished_at(const struct store_object *o);
+
 /* "{c1:0,[{master 1} {worker 2}]}", or "{c1:3}" for kinds of one template: the Result of the
  * ScheduleBindingSucceed event (ack-fleet.md 1.5). */
 void binding_result(const struct job *j, const char *cluster, struct buf *out);

@@ -116,17 +116,36 @@ static void flush_binding(struct core *c, struct job *j)
 	j->binding_exists = true;
 }
 
+/* The unit goes with the quota that it stands for, not when the collector comes to it: rows must
+ * never show more held than there is. */
+static void drop_unit(struct core *c, struct job *j)
+{
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_QUEUE_UNIT);
+	struct store_object o;
+
+	if (j->unit_exists &&
+	    registry_get(c->batch, kind, span_of(j->ns), span_of(j->unit_name), &o) == 0 &&
+	    memcmp(o.uid, j->unit_uid, STORE_UID_LEN) == 0)
+		core_delete(c, kind, span_of(j->ns), span_of(j->unit_name));
+	j->unit_exists = false;
+	j->unit_phase = NULL;
+	registry_new_uid(c->registry, j->unit_uid); /* of the next one */
+}
+
 static void flush_unit(struct core *c, struct job *j)
 {
 	struct object_draft draft;
 	const char *phase = queue_unit_phase(j);
 
 	j->unit_dirty = false;
+	if (!j->must_queue && j->unit_exists && !j->gone)
+		drop_unit(c, j); /* its policy queues it no longer */
 	if (!j->must_queue || j->gone ||
 	    (j->unit_phase == phase && phase != NULL && strcmp(phase, UNIT_ENQUEUED) != 0))
 		return;
 	j->unit_phase = phase;
 	put(c, j, TYPE_QUEUE_UNIT, j->unit_name, queue_unit_draft(c, j, &draft, NULL), &draft);
+	j->unit_exists = true;
 }
 
 static void flush_events(struct core *c, struct job *j)
@@ -136,19 +155,6 @@ static void flush_events(struct core *c, struct job *j)
 		free(e->message);
 	}
 	vec_clear(&j->events);
-}
-
-/* The unit goes with the quota that it stands for, not when the collector comes to it: rows must
- * never show more held than there is. */
-static void drop_unit(struct core *c, const struct job *j)
-{
-	const struct kind *kind = kind_by_type(c->kinds, TYPE_QUEUE_UNIT);
-	struct store_object o;
-
-	if (j->must_queue &&
-	    registry_get(c->batch, kind, span_of(j->ns), span_of(j->unit_name), &o) == 0 &&
-	    memcmp(o.uid, j->unit_uid, STORE_UID_LEN) == 0)
-		core_delete(c, kind, span_of(j->ns), span_of(j->unit_name));
 }
 
 static void finalize(struct core *c, struct job *j)

@@ -111,6 +111,19 @@ int job_create(struct core *c, const struct kind *kind, const struct store_objec
 	return 0;
 }
 
+/* Its class is another one: what shows its priority is written again. */
+static void take_priority(struct core *c, struct job *j)
+{
+	int32_t was = j->priority;
+
+	priority_resolve(c, j);
+	if (j->priority == was)
+		return;
+	j->binding_dirty = j->unit_dirty = true;
+	j->unit_phase = NULL;
+	core_job_dirty(c, j);
+}
+
 bool job_update(struct core *c, struct job *j, const struct store_object *o)
 {
 	bool changed = !span_eq(o->digest, span_make(j->digest_bytes, j->digest_len));
@@ -123,7 +136,7 @@ bool job_update(struct core *c, struct job *j, const struct store_object *o)
 	take_flags(j, o);
 	j->finished = j->finished || was_finished;
 	if (changed && !span_is(j->digest.priority_class, class))
-		priority_resolve(c, j);
+		take_priority(c, j);
 	return changed || was_deleting != j->deleting;
 }
 

@@ -39,6 +39,7 @@ int memory_open(struct core *c, struct err *reterr)
 	c->starvation = starvation_create();
 	kueue_open(c);
 	c->retention_next = 0;
+	c->retention_put = UINT64_MAX;
 	int r = c->born ? 0 : born(c, reterr);
 	if (r == 0)
 		r = registry_begin(c->registry, core_thread_now(c), &c->batch, reterr);

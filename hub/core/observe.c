@@ -12,6 +12,7 @@
 #include "core/priority.h"
 #include "core/quota.h"
 #include "core/restore.h"
+#include "core/retention.h"
 
 #include <errno.h>
 
@@ -53,9 +54,13 @@ static void job_observe(struct core *c, const struct kind *kind, const struct st
 		settle_changed(c, j, job_update(c, j, o));
 		return;
 	}
-	/* Finished, or done with and kept by the finalizers of others. */
-	if (o->flags & OBJECT_DELETING ? !core_has_hub_finalizer(o) : o->flags & OBJECT_FINISHED)
+	/* Done with, and kept by the finalizers of others. */
+	if (o->flags & OBJECT_DELETING && !core_has_hub_finalizer(o))
 		return;
+	if (!(o->flags & OBJECT_DELETING) && o->flags & OBJECT_FINISHED) {
+		retention_changed(c, kind, o);
+		return;
+	}
 	j = restore_job(c, kind, o);
 	if (!j)
 		return;

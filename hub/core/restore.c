@@ -24,7 +24,9 @@ static void restore_unit(struct core *c, struct job *j)
 
 	free(j->unit_name);
 	j->unit_name = queue_unit_name(j);
-	if (registry_get(c->batch, kind, span_of(j->ns), span_of(j->unit_name), &o) == 0)
+	j->unit_exists =
+	    registry_get(c->batch, kind, span_of(j->ns), span_of(j->unit_name), &o) == 0;
+	if (j->unit_exists)
 		memcpy(j->unit_uid, o.uid, STORE_UID_LEN);
 	else
 		registry_new_uid(c->registry, j->unit_uid);

@@ -1,38 +1,85 @@
 #include "core/retention.h"
 
 #include "base/num.h"
+#include "core/binding.h"
 #include "core/dispatch/courier.h"
 #include "core/job.h"
 #include "core/restore.h"
 
-/* Row key: 'k' (keep) or 't' (ttl), deadline big-endian, then type/ns/name of the job; value: its
- * uid. */
-static void put(struct core *c, const struct job *j, char what, usec deadline)
+#define TTL_MAX (10 * 365 * 86400LL)
+
+struct owner {
+	const struct kind *kind;
+	struct span ns, name;
+	const uint8_t *uid;
+};
+
+/* Row key: 'r', deadline big-endian, 'k' (keep) or 't' (ttl), then type/ns/name of the job; value:
+ * its uid. */
+static void put(struct core *c, const struct owner *of, char what, usec deadline)
 {
 	auto_buf key = BUF_INIT;
 	uint64_t be = __builtin_bswap64((uint64_t)deadline);
+	struct span known;
 
 	buf_add_char(&key, 'r');
 	buf_add(&key, &be, sizeof(be));
-	buf_addf(&key, "%c/%u/%s/%s", what, j->kind->type, j->ns, j->name);
-	registry_put_aux(c->batch, false, STORE_AUX_HISTORY, buf_span(&key),
-			 span_make((const char *)j->uid, STORE_UID_LEN));
+	buf_addf(&key, "%c/%u/%.*s/%.*s", what, of->kind->type, SPAN_ARGS(of->ns),
+		 SPAN_ARGS(of->name));
 	if (deadline < c->retention_next)
 		c->retention_next = deadline;
+	if (registry_get_aux(c->batch, false, STORE_AUX_HISTORY, buf_span(&key), &known) == 0 &&
+	    known.len == STORE_UID_LEN && memcmp(known.ptr, of->uid, STORE_UID_LEN) == 0)
+		return;
+	c->retention_put = c->counters.batches;
+	registry_put_aux(c->batch, false, STORE_AUX_HISTORY, buf_span(&key),
+			 span_make((const char *)of->uid, STORE_UID_LEN));
 }
 
 void retention_keep(struct core *c, struct job *j)
 {
+	j->finished_at = c->now;
 	j->retention_dirty = true;
 	core_job_dirty(c, j);
 }
 
 void retention_write(struct core *c, struct job *j)
 {
-	put(c, j, 'k', c->now + c->settings.keep_finished);
-	if (j->digest.ttl_seconds >= 0 && j->digest.ttl_seconds < 10 * 365 * 86400LL)
-		put(c, j, 't', c->now + j->digest.ttl_seconds * USEC_PER_SEC);
+	struct owner of = {j->kind, span_of(j->ns), span_of(j->name), j->uid};
+
+	put(c, &of, 'k', j->finished_at + c->settings.keep_finished);
+	if (j->digest.ttl_seconds >= 0 && j->digest.ttl_seconds < TTL_MAX)
+		put(c, &of, 't', j->finished_at + j->digest.ttl_seconds * USEC_PER_SEC);
 	j->retention_dirty = false;
+}
+
+/* When the object's time to live is over; INT64_MAX: never. otherwise: when it finished, if nothing
+ * says so. */
+static usec end_of(struct core *c, const struct kind *kind, const struct store_object *o,
+		   usec otherwise)
+{
+	auto_arena mem = ARENA_INIT;
+	char name[BINDING_NAME_MAX];
+	struct store_object binding;
+	struct job_digest d;
+	usec finished = 0;
+
+	if (!(o->flags & OBJECT_FINISHED) || job_digest_unpack(o->digest, &mem, &d) < 0 ||
+	    d.ttl_seconds < 0 || d.ttl_seconds >= TTL_MAX)
+		return INT64_MAX;
+	auto_free char *job = xstrndup(o->key.name.ptr, o->key.name.len);
+	if (registry_get(c->batch, kind_by_type(c->kinds, TYPE_RESOURCE_BINDING), o->key.ns,
+			 span_of(binding_name(kind, job, name)), &binding) == 0)
+		finished = binding_finished_at(&binding);
+	return (finished ? finished : otherwise) + d.ttl_seconds * USEC_PER_SEC;
+}
+
+void retention_changed(struct core *c, const struct kind *kind, const struct store_object *o)
+{
+	usec end = end_of(c, kind, o, c->now);
+
+	if (end != INT64_MAX)
+		put(c, &(struct owner){kind, o->key.ns, o->key.name, o->uid}, 't', end);
 }
 
 struct due_row {
@@ -88,6 +135,8 @@ static void act(struct core *c, const struct due_row *row)
 	    memcmp(o.uid, row->uid, STORE_UID_LEN) != 0)
 		return;
 	if (row->what == 't') {
+		if (end_of(c, kind, &o, 0) > c->now)
+			return;
 		if (registry_remove(c->batch, kind, span_of(row->ns), span_of(row->name),
 				    PROPAGATE_BACKGROUND) < 0)
 			log_error(c->log, "finished job not removed at its ttl", "job=%s/%s",
@@ -104,7 +153,9 @@ void retention_run(struct core *c)
 	struct due_scan s = {.now = c->now, .next = INT64_MAX};
 	struct store_reader *reader;
 
-	if (c->retention_next > c->now || registry_batch_full(c->batch) ||
+	/* Rows of this batch are not seen by a scan: the next one looks. */
+	if (c->retention_next > c->now || c->retention_put == c->counters.batches ||
+	    registry_batch_full(c->batch) ||
 	    registry_reader(c->batch, kind_by_type(c->kinds, TYPE_NAMESPACE), &reader, NULL) < 0)
 		return;
 	(void)store_scan_aux(reader, STORE_AUX_HISTORY, SPAN("r"), collect, &s);

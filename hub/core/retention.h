@@ -4,6 +4,9 @@
  * Copies of finished jobs: kept on their member for members.keepFinished, then withdrawn; and the
  * hub's own ttlSecondsAfterFinished, which was stripped from the copy.
  *
+ * The time to live counts from the end of the job, by the hub's clock, and is what the object says
+ * when it is over: users may change it before. A row that stands for an older one does nothing.
+ *
  * What waits is rows of STORE_AUX_HISTORY, ordered by deadline; nothing is held in memory.
  */
 #include "core/state.h"
@@ -12,6 +15,8 @@
 void retention_keep(struct core *c, struct job *j);
 /* Writes them: two rows, with the job's flush. */
 void retention_write(struct core *c, struct job *j);
+/* An object of a finished job was written: its time to live may be another one. */
+void retention_changed(struct core *c, const struct kind *kind, const struct store_object *o);
 /* Acts on deadlines that passed, a few per call. */
 void retention_run(struct core *c);
 /* Earliest deadline known; INT64_MAX when none. */

@@ -150,6 +150,7 @@ struct job {
 	int32_t priority;
 	bool priority_pending; /* its class does not exist yet */
 	usec created, first_attempt, decided_at;
+	usec finished_at;      /* by our clock; 0: not, or not known */
 	uint32_t replacements; /* placements so far, for the back-off of re-placement */
 
 	/* policy */
@@ -172,6 +173,7 @@ struct job {
 	uint8_t unit_uid[STORE_UID_LEN];
 	usec unit_created, dequeued_at;
 	const char *unit_phase;
+	bool unit_exists; /* the object */
 
 	/* of a Kueue queue: core/kueue. NULL: not queued there */
 	struct workload *workload;
@@ -343,7 +345,8 @@ struct core {
 	bool cursors_dirty, pump_wanted;
 	unsigned pump_budget;
 	usec retention_next;
-	usec last_attempt; /* first attempts of new jobs are unique */
+	uint64_t retention_put; /* the last batch with rows of it (counters.batches) */
+	usec last_attempt;	/* first attempts of new jobs are unique */
 	struct core_counters counters;
 	struct job_census census;
 	struct fact *facts_head; /* taken, waiting for room in a batch */

@@ -167,7 +167,12 @@ void settle_offer(struct core *c, struct job *j)
 	if (!p && !c->settings.require_policy)
 		p = propagation_builtin();
 	if (p) {
+		bool queued = j->must_queue;
 		take_policy(j, p);
+		if (queued && !j->must_queue) {
+			j->unit_dirty = true;
+			core_job_dirty(c, j);
+		}
 		if (!j->binding_exists) {
 			j->binding_dirty = true;
 			core_job_dirty(c, j);
