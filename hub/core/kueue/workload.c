@@ -55,9 +55,9 @@ static void leave_queue(struct core *c, struct workload *w)
 		q->workloads = w->queue_next;
 	if (w->queue_next)
 		w->queue_next->queue_prev = w->queue_prev;
+	queue_status_touch(c, w);
 	w->queue_prev = w->queue_next = NULL;
 	w->queue = NULL;
-	queue_status_dirty_local(c, q);
 	local_queue_unneeded(c, q);
 }
 

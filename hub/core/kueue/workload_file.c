@@ -266,6 +266,6 @@ void workload_review(struct core *c, struct workload *w)
 	if (reason)
 		workload_tell(c, w, reason, text.ptr ? text.ptr : "");
 	tell_job(c, w, reason && text.ptr ? text.ptr : "");
-	queue_status_dirty_local(c, w->queue);
+	queue_status_touch(c, w);
 	c->pump_wanted = true;
 }

@@ -155,6 +155,33 @@ static void the_next_job_waits_for_quota_and_starts_when_the_first_has_ended(voi
 	assert_int_equal(used(w, "cq", "f"), 3000);
 }
 
+static void queues_count_who_waits_in_them(void **state)
+{
+	struct world *w = *state;
+
+	world_join(w, "c1", 1, 8)->run_time = 600 * USEC_PER_SEC;
+	flavor(w, "default-flavor", "");
+	cluster_queue(w, "cq", "default-flavor", 4, "");
+	local_queue(w, "q", "cq");
+	queued_job(w, "one", "q", 1, 4);
+	world_settle(w);
+	world_advance(w, USEC_PER_SEC);
+	queued_job(w, "two", "q", 1, 4);
+	world_settle(w);
+	world_advance(w, USEC_PER_SEC);
+	assert_string_equal(
+	    world_field(w, TYPE_LOCAL_QUEUE, "default", "q", "status.pendingWorkloads"), "1");
+	assert_string_equal(world_field(w, TYPE_CLUSTER_QUEUE, "", "cq", "status.pendingWorkloads"),
+			    "1");
+	assert_string_equal(
+	    world_field(w, TYPE_CLUSTER_QUEUE, "", "cq", "status.admittedWorkloads"), "1");
+	assert_int_equal(world_delete(w, TYPE_JOB, "default", "two"), ERR_NONE);
+	world_settle(w);
+	world_advance(w, USEC_PER_SEC);
+	assert_string_equal(world_field(w, TYPE_CLUSTER_QUEUE, "", "cq", "status.pendingWorkloads"),
+			    "0");
+}
+
 static void a_finished_jobs_workload_says_so_and_holds_nothing(void **state)
 {
 	struct world *w = *state;
@@ -640,6 +667,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    STORY(a_queued_job_takes_quota_and_a_member_in_one_commit),
 	    STORY(the_next_job_waits_for_quota_and_starts_when_the_first_has_ended),
+	    STORY(queues_count_who_waits_in_them),
 	    STORY(a_finished_jobs_workload_says_so_and_holds_nothing),
 	    STORY(a_queue_that_comes_later_takes_the_jobs_that_waited_for_it),
 	    STORY(quota_without_a_member_is_not_taken),
