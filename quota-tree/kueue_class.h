@@ -35,6 +35,7 @@ struct kueue_wait_group { /* the classes of one queue and priority that lack one
 	struct kueue_quota quota; /* the queue's own of this cell */
 	int64_t threshold; /* what the root must have free before the least need could be met */
 	uint32_t number;   /* last tie-break */
+	bool open;	   /* in queue->open: something may have come that helps its least need */
 };
 
 struct kueue_wait {
@@ -44,6 +45,7 @@ struct kueue_wait {
 	int64_t need;
 	uint64_t sequence;
 	struct rank_node by_group;
+	struct kueue_wait *best; /* whose class goes first, of its subtree */
 };
 
 struct kueue_consumed {
@@ -117,9 +119,9 @@ struct kueue_queue {
 	uint32_t tries;		/* UINT32_MAX: through all of them */
 	uint64_t turns_changes; /* how often its preemptor changed while the tree stood so */
 	uint32_t turns;
-	struct kueue_link live; /* in tree->live while a class is awake */
+	struct kueue_link live; /* in tree->live while a class is awake or a group open */
 	struct VEC(struct kueue_prio_use) prio_uses;
-	struct VEC(struct kueue_wait_group *) groups;
+	struct VEC(struct kueue_wait_group *) groups, open;
 };
 
 struct kueue_tree {
@@ -189,11 +191,9 @@ struct kueue_queues {
 	size_t n_heats, n_popped;
 	struct kueue_heat *current;
 	struct VEC(struct kueue_tree *) round_trees;
-	struct VEC(struct kueue_workload *) preempted; /* by this round */
-	struct VEC(struct kueue_workload *) admitted;  /* by this round */
-	struct VEC(struct kueue_workload *) evictions; /* to be filed at its end */
-	struct VEC(struct kueue_class *) scratch;
-	struct VEC(struct kueue_wait_group *) scratch_groups;
+	struct VEC(struct kueue_workload *) preempted;	 /* by this round */
+	struct VEC(struct kueue_workload *) admitted;	 /* by this round */
+	struct VEC(struct kueue_workload *) evictions;	 /* to be filed at its end */
 	struct VEC(struct kueue_consumed) usage_weights; /* by resource */
 	struct VEC(double) local_usage;			 /* by local number, for the forest */
 	char *text;					 /* the sentence of the current entry */
@@ -237,6 +237,7 @@ void kueue_tree_ask(struct kueue_queues *q, struct kueue_tree *t);
 /* Puts a pending workload where it belongs (class, lane, positions) and takes it out. */
 void kueue_heap_enter(struct kueue_queues *q, struct kueue_workload *w);
 void kueue_heap_leave(struct kueue_queues *q, struct kueue_workload *w);
+void kueue_queue_sync_live(struct kueue_queue *queue);
 /* Positions only: of a held workload that is listed. */
 void kueue_heap_list(struct kueue_workload *w, struct kueue_queue *queue);
 void kueue_heap_unlist(struct kueue_workload *w, struct kueue_queue *queue);
@@ -268,6 +269,14 @@ struct kueue_class *kueue_heap_sibling(const struct kueue_queues *q, const struc
 void kueue_parked_file(struct kueue_queues *q, struct kueue_class *c,
 		       const struct kueue_assignment *a, bool reserves);
 void kueue_parked_clear(struct kueue_queues *q, struct kueue_class *c);
+/* Nothing tells what it lacks: it is tried at every release in its tree. */
+void kueue_parked_make_restless(struct kueue_class *c);
+/* Around a change of its head. */
+void kueue_parked_lift(struct kueue_class *c);
+void kueue_parked_drop(struct kueue_class *c);
+/* The first class of the queue's open groups that could be helped now and has not had its turn;
+ * NULL: none. Groups that hold no such class are closed. */
+struct kueue_class *kueue_parked_best(struct kueue_queues *q, struct kueue_queue *queue);
 /* Holders of the queue changed: `uses` were charged (sign 1) or released (-1). */
 void kueue_parked_count(struct kueue_queue *queue, const struct kueue_workload *w, int sign);
 struct kueue_quota kueue_parked_quota(const struct kueue_queues *q, uint32_t node, uint32_t flavor,

@@ -51,6 +51,11 @@ static struct kueue_workload *slot_of(struct kueue_queues *q, struct kueue_queue
 {
 	if (kueue_forest_active(q->forest, queue->node) != KUEUE_ACTIVE)
 		return NULL;
+	struct kueue_workload *w = kueue_heap_head(queue);
+	struct kueue_class *c = queue->open.len ? kueue_parked_best(q, queue) : NULL;
+	if (!c || (w && kueue_workload_cmp(w, c->head) < 0))
+		return w;
+	kueue_class_wake(q, c);
 	return kueue_heap_head(queue);
 }
 
@@ -61,10 +66,13 @@ static void nominate_tree(struct kueue_queues *q, struct kueue_tree *t)
 	size_t heads = 0;
 	if (t->wake > t->settled && t->live.next != &t->live)
 		kueue_parked_reserving(q, t);
-	for (struct kueue_link *l = t->live.next; l != &t->live && heads < 2; l = l->next)
+	for (struct kueue_link *l = t->live.next, *next; l != &t->live && heads < 2; l = next) {
+		next = l->next; /* a queue that turns out to have nobody leaves the ring */
 		heads += slot_of(q, rank_entry(l, struct kueue_queue, live)) != NULL;
-	for (struct kueue_link *l = t->live.next; l != &t->live; l = l->next) {
+	}
+	for (struct kueue_link *l = t->live.next, *next; l != &t->live; l = next) {
 		struct kueue_queue *queue = rank_entry(l, struct kueue_queue, live);
+		next = l->next;
 		struct kueue_workload *w = slot_of(q, queue);
 		if (!w)
 			continue;

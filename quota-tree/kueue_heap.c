@@ -157,6 +157,15 @@ static struct span key_span(const struct class_key *key)
 	return span_make((const char *)key, sizeof(*key));
 }
 
+void kueue_queue_sync_live(struct kueue_queue *queue)
+{
+	bool live = queue->n_awake || queue->open.len;
+	if (live && !kueue_link_is_in(&queue->live))
+		kueue_link_put(&queue->tree->live, &queue->live);
+	else if (!live)
+		kueue_link_take(&queue->live);
+}
+
 static void lane_put(struct kueue_class *c)
 {
 	struct kueue_queue *queue = c->lane->queue;
@@ -166,8 +175,8 @@ static void lane_put(struct kueue_class *c)
 	}
 	rank_insert(&c->lane->awake, &c->by_lane);
 	if (queue->n_awake++ == 0) {
-		kueue_link_put(&queue->tree->live, &queue->live);
 		queue->settled = queue->tree->settled;
+		kueue_queue_sync_live(queue);
 	}
 }
 
@@ -182,7 +191,7 @@ static void lane_take(struct kueue_class *c)
 	}
 	rank_remove(&c->lane->awake, &c->by_lane);
 	if (--queue->n_awake == 0)
-		kueue_link_take(&queue->live);
+		kueue_queue_sync_live(queue);
 }
 
 void kueue_class_refile(struct kueue_class *c)
@@ -222,6 +231,7 @@ static void class_emptied(struct kueue_queues *q, struct kueue_class *c)
 		class_free(q, c);
 		return;
 	}
+	kueue_parked_clear(q, c);
 	kueue_link_put(&t->empty, &c->empty);
 	if (++t->n_empty > MAX_EMPTY)
 		class_free(q, rank_entry(t->empty.next, struct kueue_class, empty));
@@ -258,7 +268,9 @@ static void class_rehead(struct kueue_class *c)
 	if (head == c->head && rank_has(&c->by_lane))
 		return;
 	lane_take(c);
+	kueue_parked_lift(c);
 	c->head = head;
+	kueue_parked_drop(c);
 	if (head)
 		lane_put(c);
 }
@@ -327,6 +339,7 @@ void kueue_heap_enter(struct kueue_queues *q, struct kueue_workload *w)
 		kueue_link_take(&c->empty);
 		queue->tree->n_empty--;
 		class_rehead(c);
+		kueue_parked_make_restless(c);
 		if (c->tried_wake < queue->tree->wake)
 			kueue_class_wake(q, c);
 	} else {
@@ -362,6 +375,7 @@ void kueue_heap_lift(struct kueue_queues *q, struct kueue_workload *w)
 	if (!w->class)
 		return;
 	lane_take(w->class);
+	kueue_parked_lift(w->class);
 	rank_remove(&w->class->members, &w->by_class);
 }
 
@@ -375,8 +389,10 @@ void kueue_heap_drop(struct kueue_queues *q, struct kueue_workload *w)
 	if (!w->class)
 		return;
 	rank_insert(&w->class->members, &w->by_class);
-	w->class->head = NULL;
-	class_rehead(w->class);
+	w->class->head =
+	    rank_entry(rank_first(&w->class->members), struct kueue_workload, by_class);
+	kueue_parked_drop(w->class);
+	lane_put(w->class);
 }
 
 /* ---- heads ---- */
@@ -437,7 +453,7 @@ void kueue_tree_settle_turns(struct kueue_tree *t)
 		struct kueue_queue *queue = rank_entry(l, struct kueue_queue, live);
 		struct kueue_workload *head = kueue_heap_head(queue);
 		struct kueue_class *c;
-		while ((c = kueue_heap_ghost(queue, head))) {
+		while (head && (c = kueue_heap_ghost(queue, head))) {
 			c->tried_wake = t->wake;
 			kueue_class_refile(c);
 		}
@@ -523,8 +539,7 @@ bool kueue_heap_sync(struct kueue_queues *q, struct kueue_queue *queue)
 		queue->tree = tree_get(q, root);
 		queue->in_tree = queue->tree->queues.len;
 		vec_push(&queue->tree->queues, queue);
-		if (queue->n_awake)
-			kueue_link_put(&queue->tree->live, &queue->live);
+		kueue_queue_sync_live(queue);
 	}
 	bool fair = spec && spec->admission_fair_sharing;
 	if (fair != queue->fair)
@@ -556,6 +571,7 @@ void kueue_heap_done(struct kueue_queues *q)
 		vec_done(&queue->locals);
 		vec_done(&queue->prio_uses);
 		vec_done(&queue->groups);
+		vec_done(&queue->open);
 		free(queue);
 	}
 	for (size_t i = 0; i < q->trees.len; i++) {

@@ -32,7 +32,42 @@ static bool before_by_threshold(const struct rank_node *a, const struct rank_nod
 	return x->threshold != y->threshold ? x->threshold < y->threshold : x->number < y->number;
 }
 
-static const struct rank_order need_order = {.before = before_by_need};
+static struct kueue_wait *better(struct kueue_wait *a, struct kueue_wait *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return kueue_workload_cmp(a->class->head, b->class->head) <= 0 ? a : b;
+}
+
+static void fix_best(struct rank_node *n)
+{
+	struct kueue_wait *w = wait_at(n);
+	w->best = w;
+	if (n->left)
+		w->best = better(w->best, wait_at(n->left)->best);
+	if (n->right)
+		w->best = better(w->best, wait_at(n->right)->best);
+}
+
+/* The one that goes first of those that need at most so much. */
+static struct kueue_wait *best_within(const struct rank_tree *waits, int64_t bound)
+{
+	struct kueue_wait *best = NULL;
+	struct rank_node *n = waits->root;
+	while (n) {
+		if (wait_at(n)->need > bound) {
+			n = n->left;
+			continue;
+		}
+		best = better(best, wait_at(n));
+		if (n->left)
+			best = better(best, wait_at(n->left)->best);
+		n = n->right;
+	}
+	return best;
+}
+
+static const struct rank_order need_order = {.before = before_by_need, .fix = fix_best};
 static const struct rank_order threshold_order = {.before = before_by_threshold};
 
 /* ---- what the holders of a queue hold, by priority ---- */
@@ -258,6 +293,9 @@ void kueue_parked_queue_done(struct kueue_queue *queue)
 		free(g);
 	}
 	vec_clear(&queue->groups);
+	vec_clear(&queue->open);
+	if (queue->tree)
+		kueue_queue_sync_live(queue);
 }
 
 void kueue_parked_tree_done(struct kueue_tree *t)
@@ -411,7 +449,23 @@ static void put_ring(struct kueue_class *c, struct kueue_link *ring)
 	kueue_link_put(ring, &c->woken);
 }
 
-static void make_restless(struct kueue_class *c)
+void kueue_parked_lift(struct kueue_class *c)
+{
+	vec_foreach (&c->waits, it) {
+		if (rank_has(&(*it)->by_group))
+			rank_remove(&(*it)->group->waits, &(*it)->by_group);
+	}
+}
+
+void kueue_parked_drop(struct kueue_class *c)
+{
+	vec_foreach (&c->waits, it) {
+		if ((*it)->group)
+			rank_insert(&(*it)->group->waits, &(*it)->by_group);
+	}
+}
+
+void kueue_parked_make_restless(struct kueue_class *c)
 {
 	c->restless = true;
 	put_ring(c, &c->lane->queue->tree->restless);
@@ -427,7 +481,7 @@ void kueue_parked_file(struct kueue_queues *q, struct kueue_class *c,
 	size_t set = 0;
 	uint32_t failed = what_failed(a, c->shape->n_sets, &set);
 	if (c->lane->queue->fair || failed == KUEUE_NONE || !c->head) {
-		make_restless(c);
+		kueue_parked_make_restless(c);
 		return;
 	}
 	const struct kueue_group_spec *group = group_covering(q, node, failed);
@@ -444,7 +498,7 @@ void kueue_parked_file(struct kueue_queues *q, struct kueue_class *c,
 		w->flavor = flavor;
 		vec_push(&c->waits, w);
 		if (!wait_file(q, w)) {
-			make_restless(c);
+			kueue_parked_make_restless(c);
 			return;
 		}
 	}
@@ -456,34 +510,15 @@ void kueue_parked_file(struct kueue_queues *q, struct kueue_class *c,
 
 /* ---- waking ---- */
 
-/* A flavor of the class may serve it now. Kueue would try it at the next release in the tree; or
- * now, when its turn in this run is still to come. */
-static void may_be_helped(struct kueue_queues *q, struct kueue_class *c, bool released)
+/* Which of its classes goes first, and whether it could be helped, is looked at when the queue's
+ * turn comes. */
+static void open_group(struct kueue_wait_group *g)
 {
-	struct kueue_tree *t = c->lane->queue->tree;
-	bool turn_to_come =
-	    q->in_cycle && t->wake > kueue_heap_settled(c->lane->queue) && c->tried_wake < t->wake;
-	if (released || turn_to_come) {
-		kueue_class_wake(q, c);
+	if (g->open)
 		return;
-	}
-	if (c->restless)
-		return;
-	c->due = true;
-	put_ring(c, &t->due);
-}
-
-static void examine(struct kueue_queues *q, struct kueue_wait_group *g, bool released)
-{
-	int64_t bound = bound_of(q, g->queue, g->cell->flavor, g->cell->resource, g->priority);
-	struct rank_node *first;
-	while ((first = rank_first(&g->waits)) && wait_at(first)->need <= bound) {
-		struct kueue_wait *w = wait_at(first);
-		rank_remove(&g->waits, &w->by_group);
-		if (!wait_file(q, w))
-			may_be_helped(q, w->class, released);
-	}
-	rethreshold(q, g);
+	g->open = true;
+	vec_push(&g->queue->open, g);
+	kueue_queue_sync_live(g->queue);
 }
 
 static bool touches(const struct kueue_wait_group *g, const struct kueue_use *u)
@@ -494,14 +529,86 @@ static bool touches(const struct kueue_wait_group *g, const struct kueue_use *u)
 void kueue_parked_charged(struct kueue_queues *q, struct kueue_queue *queue,
 			  const struct kueue_use *uses, size_t n)
 {
-	/* Groups may be added on the way; those need no look. */
-	size_t n_groups = queue->groups.len;
 	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; k < n_groups; k++) {
-			if (touches(queue->groups.items[k], &uses[i]))
-				examine(q, queue->groups.items[k], false);
+		vec_foreach (&queue->groups, it) {
+			struct kueue_wait_group *g = *it;
+			if (!touches(g, &uses[i]))
+				continue;
+			rethreshold(q, g);
+			if (rank_len(&g->waits) &&
+			    wait_at(rank_first(&g->waits))->need <=
+				bound_of(q, queue, g->cell->flavor, g->cell->resource, g->priority))
+				open_group(g);
 		}
 	}
+}
+
+/* Whether its flavor lacks nothing; else it waits under what it lacks now. */
+static bool wait_is_over(struct kueue_queues *q, struct kueue_wait *w)
+{
+	struct kueue_class *c = w->class;
+	bool lacks = false;
+	vec_foreach (&c->demand, d)
+		lacks |=
+		    d->value > bound_of(q, c->lane->queue, w->flavor, d->resource, c->priority);
+	if (!lacks)
+		return true;
+	rank_remove(&w->group->waits, &w->by_group);
+	rethreshold(q, w->group);
+	(void)wait_file(q, w);
+	return false;
+}
+
+/* It could be helped, but Kueue would try it only after the next release in the tree. */
+static void make_due(struct kueue_queues *q, struct kueue_wait *w)
+{
+	struct kueue_class *c = w->class;
+	rank_remove(&w->group->waits, &w->by_group);
+	rethreshold(q, w->group);
+	w->group = NULL;
+	if (c->restless)
+		return;
+	c->due = true;
+	put_ring(c, &c->lane->queue->tree->due);
+}
+
+/* The class of the group that goes first and could be helped, if its turn is still to come. */
+static struct kueue_class *best_of(struct kueue_queues *q, struct kueue_wait_group *g)
+{
+	const struct kueue_tree *t = g->queue->tree;
+	for (;;) {
+		int64_t bound =
+		    bound_of(q, g->queue, g->cell->flavor, g->cell->resource, g->priority);
+		struct kueue_wait *w = best_within(&g->waits, bound);
+		if (!w)
+			return NULL;
+		if (!wait_is_over(q, w))
+			continue;
+		if (t->wake > kueue_heap_settled(g->queue) && w->class->tried_wake < t->wake)
+			return w->class;
+		make_due(q, w);
+	}
+}
+
+struct kueue_class *kueue_parked_best(struct kueue_queues *q, struct kueue_queue *queue)
+{
+	struct kueue_class *best = NULL;
+	size_t kept = 0;
+	/* Groups opened on the way are looked at too. */
+	for (size_t i = 0; i < queue->open.len; i++) {
+		struct kueue_wait_group *g = queue->open.items[i];
+		struct kueue_class *c = best_of(q, g);
+		if (!c) {
+			g->open = false;
+			continue;
+		}
+		queue->open.items[kept++] = g;
+		if (!best || kueue_workload_cmp(c->head, best->head) < 0)
+			best = c;
+	}
+	queue->open.len = kept;
+	kueue_queue_sync_live(queue);
+	return best;
 }
 
 static void wake_ring(struct kueue_queues *q, struct kueue_link *ring)
@@ -522,19 +629,16 @@ void kueue_parked_wake_tree(struct kueue_queues *q, struct kueue_tree *t)
 }
 
 /* The groups of a cell whose least need the root could meet now, or nobody knows. */
-static void examine_cell(struct kueue_queues *q, struct kueue_tree *t, struct kueue_wait_cell *cell)
+static void open_cell(struct kueue_queues *q, struct kueue_tree *t, struct kueue_wait_cell *cell)
 {
 	int64_t room = free_of(q, t->root, cell->flavor, cell->resource);
 	struct rank_node *n;
-	vec_clear(&q->scratch_groups);
 	for (size_t i = 0; (n = rank_at(&cell->groups, i)); i++) {
 		struct kueue_wait_group *g = rank_entry(n, struct kueue_wait_group, by_cell);
 		if (g->threshold > room)
 			break;
-		vec_push(&q->scratch_groups, g);
+		open_group(g);
 	}
-	for (size_t i = 0; i < q->scratch_groups.len; i++)
-		examine(q, q->scratch_groups.items[i], true);
 }
 
 void kueue_parked_reserving(struct kueue_queues *q, struct kueue_tree *t)
@@ -567,7 +671,7 @@ void kueue_parked_released(struct kueue_queues *q, struct kueue_queue *queue,
 		}
 		struct kueue_wait_cell *cell = cell_find(t, uses[i].flavor, uses[i].resource);
 		if (cell)
-			examine_cell(q, t, cell);
+			open_cell(q, t, cell);
 	}
 	if (t->live.next != &t->live)
 		t->dirty = true;
@@ -581,8 +685,8 @@ int kueue_parked_check(const struct kueue_queues *q, const struct kueue_queue *q
 		struct rank_node *first = rank_first(&g->waits);
 		if (!first)
 			continue;
-		if (wait_at(first)->need <=
-		    bound_of(q, queue, g->cell->flavor, g->cell->resource, g->priority))
+		if (!g->open && wait_at(first)->need <= bound_of(q, queue, g->cell->flavor,
+								 g->cell->resource, g->priority))
 			return err_set(reterr, ERR_INTERNAL,
 				       "queue %.*s: a class waits for what it could have",
 				       SPAN_ARGS(kueue_forest_name(q->forest, queue->node)));

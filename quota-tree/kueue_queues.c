@@ -54,7 +54,6 @@ struct kueue_queues *kueue_queues_destroy(struct kueue_queues *q)
 	vec_done(&q->preempted);
 	vec_done(&q->admitted);
 	vec_done(&q->evictions);
-	vec_done(&q->scratch_groups);
 	vec_done(&q->usage_weights);
 	vec_done(&q->local_usage);
 	kueue_forest_set_local_usage(q->forest, NULL, 0);

@@ -109,7 +109,8 @@ static int check_classes(const struct kueue_queues *q, const struct kueue_queue 
 		pending += pending_at(queue, i)->state == KUEUE_PENDING;
 	if (classed != pending)
 		return wrong(reterr, q, queue, "a pending workload is in no class, or in two");
-	if (awake != queue->n_awake || (awake > 0) != kueue_link_is_in(&queue->live))
+	if (awake != queue->n_awake ||
+	    (awake > 0 || queue->open.len > 0) != kueue_link_is_in(&queue->live))
 		return wrong(reterr, q, queue, "the awake classes are miscounted");
 	return kueue_parked_check(q, queue, reterr);
 }
