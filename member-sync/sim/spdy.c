@@ -189,7 +189,7 @@ static int read_headers(struct spdy *s, struct span block, struct spdy_event *re
 			struct err *reterr)
 {
 	char text[SPDY_MAX_HEADERS];
-	size_t len;
+	size_t len = 0;
 	int r = inflate_block(s, block, text, sizeof(text), &len, reterr);
 
 	if (r)
