@@ -80,6 +80,7 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl
 		return CURL_SOCKET_BAD;
 	c->sockets++;
 	c->connects++;
+	multi_loop_opened(c->ml, fd);
 	return fd;
 }
 
@@ -88,6 +89,8 @@ static int on_close_socket(void *arg, curl_socket_t fd)
 	struct client *c = arg;
 
 	c->sockets--;
+	if (c->ml)
+		multi_loop_closing(c->ml, fd);
 	client_kick(c);
 	return close(fd);
 }

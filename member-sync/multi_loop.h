@@ -5,6 +5,12 @@
  * curl_multi_socket_action() (curl_multi_poll walks every handle at each wake and burns a core at
  * 1,000 watches: libraries.md section 4).
  *
+ * libuv takes two system calls to poll a socket for something else, and libcurl changes its mind
+ * several times a request. So what it wants is told to libuv once a turn of the loop, before the
+ * loop waits; and a socket of which libcurl wants nothing for now, an idle connection, stays polled
+ * for reading until something comes. For that libcurl's owner must say which sockets it opens and
+ * closes (multi_loop_opened(), multi_loop_closing()); others are let go of at once.
+ *
  * finished() is called for every completed transfer, from the loop, never from within a libcurl
  * callback, so it may add and remove handles. The multi handle's connection pool is its owner's
  * alone. Belongs to the loop's thread.
@@ -30,6 +36,11 @@ int multi_loop_create(uv_loop_t *loop, const struct multi_loop_ops *ops, void *a
 struct multi_loop *multi_loop_destroy(struct multi_loop *m);
 
 CURLM *multi_loop_handle(struct multi_loop *m);
+
+/* The owner's socket functions (CURLOPT_OPENSOCKETFUNCTION, CURLOPT_CLOSESOCKETFUNCTION): a socket
+ * of this multi handle was opened, is about to be closed. */
+void multi_loop_opened(struct multi_loop *m, curl_socket_t fd);
+void multi_loop_closing(struct multi_loop *m, curl_socket_t fd);
 
 /* After something was done outside of a callback that may have completed transfers
  * (curl_easy_pause): reports them from the loop soon. */
