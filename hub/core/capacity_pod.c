@@ -3,6 +3,7 @@
 #include "core/capacity_row.h"
 #include "core/dispatch/courier.h"
 #include "core/job.h"
+#include "core/kueue/evict.h"
 #include "core/member.h"
 #include "core/pod_object.h"
 #include "kube/pod_info.h"
@@ -103,6 +104,23 @@ static void count_live(struct core *c, struct member *m, struct member_pod *p, b
 		courier_feed(c, j, &(struct dispatch_event){EVENT_PODS_GONE});
 }
 
+/* p->ready says that the pod is one of its job's ready_pods. */
+static void count_ready(struct core *c, struct member *m, struct member_pod *p, bool ready)
+{
+	struct job *j = placed_job(c, m, p);
+
+	ready = ready && j;
+	if (p->ready == ready)
+		return;
+	p->ready = ready;
+	if (ready)
+		j->ready_pods++;
+	else if (j && j->ready_pods > 0)
+		j->ready_pods--;
+	if (j && j->workload)
+		evict_count_pods(c, j->workload);
+}
+
 /* The job may have another record than when the pod came: a finished one has none for a while. */
 static void tie(struct member_pod *p, const struct job *j, uint64_t epoch)
 {
@@ -110,7 +128,7 @@ static void tie(struct member_pod *p, const struct job *j, uint64_t epoch)
 	if (!j || p->job == j->number)
 		return;
 	p->job = j->number;
-	p->live = p->observed = false;
+	p->live = p->ready = p->observed = false;
 }
 
 static void set_over(struct member *m, struct member_pod *p, bool over)
@@ -148,6 +166,7 @@ static void pod_apply(struct core *c, struct member *m, const struct pod_info *i
 	pod_charge(c, m, p, info);
 	observe(c, m, p, info);
 	count_live(c, m, p, pod_is_live(info));
+	count_ready(c, m, p, pod_is_live(info) ? info->ready : info->phase == POD_SUCCEEDED);
 }
 
 /* Pods that are gone are no assumption either, though nothing of them is left to see: that is
@@ -231,6 +250,8 @@ void capacity_pod_remove(struct core *c, struct member *m, struct span key)
 	spend(c, m, p);
 	capacity_pod_release(c, m, p);
 	count_live(c, m, p, false);
+	if (!p->over) /* one that succeeded still counts when it is cleaned up */
+		count_ready(c, m, p, false);
 	drop(c, m, key, p->object);
 	forget(m, p, key);
 }

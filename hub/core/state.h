@@ -105,6 +105,7 @@ struct member_pod {
 	uint64_t job;	/* number of the hub's job, 0 for foreign pods */
 	bool over;	/* terminal */
 	bool live;	/* not terminal, and one of its job's live_pods */
+	bool ready;	/* counted in its job's ready_pods */
 	bool observed;	/* told to the ledger */
 	bool exclusive; /* of a set with an exclusive topology */
 	bool object;	/* kept as a Pod object in the mirror */
@@ -190,6 +191,7 @@ struct job {
 	char *needs;		/* paths of what its copy needs, as stored, or NULL */
 	uint32_t needs_member;	/* on which member */
 	uint32_t live_pods;	/* on the member of `dispatch`, as the pod stream shows */
+	uint32_t ready_pods;	/* of this placement: Ready, or succeeded */
 	char *dispatch_message; /* last refusal or failure, for verdicts; or NULL */
 	char *assignment;	/* nodes of the decision (assignment.h) while it holds, or NULL */
 	size_t assignment_len;

@@ -244,7 +244,7 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	j->dequeued_at = c->now;
 	j->phase = COPY_CREATED;
 	j->replacements++;
-	j->live_pods = 0;
+	j->live_pods = j->ready_pods = 0;
 	j->copy_revision = 0;
 	free(j->top_reason);
 	j->top_reason = NULL;
@@ -320,7 +320,7 @@ void settle_leave_member(struct core *c, struct job *j, uint32_t number)
 void settle_idle(struct core *c, struct job *j, uint32_t was)
 {
 	settle_leave_member(c, j, was);
-	j->live_pods = 0;
+	j->live_pods = j->ready_pods = 0;
 	if (j->deleting || j->gone) {
 		quota_dequeue(c, j);
 		j->finalize = true;

@@ -288,3 +288,13 @@ void evict_pods_ready(struct core *c, struct workload *w, bool ready)
 	w->was_ready = w->was_ready || ready;
 	check_ready(c, w);
 }
+
+void evict_count_pods(struct core *c, struct workload *w)
+{
+	int64_t need = 0;
+
+	for (size_t i = 0; i < w->n_sets; i++)
+		need += w->sets[i].count;
+	if (w->job && need > 0)
+		evict_pods_ready(c, w, w->job->ready_pods >= need);
+}

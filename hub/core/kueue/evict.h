@@ -40,6 +40,8 @@ void evict_released(struct core *c, struct workload *w);
 void evict_finished(struct core *c, struct workload *w, bool succeeded);
 /* What waits for time: back-off, maximum execution time, pods that are not ready. */
 void evict_timer(struct core *c, struct workload *w);
+/* The pods of its job that are ready, or succeeded, are more or fewer. */
+void evict_count_pods(struct core *c, struct workload *w);
 /* Its pods (all of them run, or not): condition PodsReady. */
 void evict_pods_ready(struct core *c, struct workload *w, bool ready);
 

@@ -182,6 +182,27 @@ static void queues_count_who_waits_in_them(void **state)
 			    "0");
 }
 
+static void pods_that_all_run_are_ready_and_not_timed_out(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8);
+
+	m->run_time = 24 * 3600 * USEC_PER_SEC;
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 6, "");
+	local_queue(w, "lq", "cq");
+	queued_job(w, "one", "lq", 2, 3);
+	world_settle(w);
+	assert_string_equal(of_job(w, "one", "PodsReady", "status"), "True");
+	assert_string_equal(of_job(w, "one", "PodsReady", "reason"), "Started");
+	world_restart(w);
+	world_settle(w);
+	world_advance(w, 31 * 60 * USEC_PER_SEC); /* past waitForPodsReady.timeout */
+	world_settle(w);
+	assert_string_equal(of_job(w, "one", "Admitted", "status"), "True");
+	assert_non_null(model_copy(m, "default", "one"));
+}
+
 static void a_finished_jobs_workload_says_so_and_holds_nothing(void **state)
 {
 	struct world *w = *state;
@@ -668,6 +689,7 @@ int main(void)
 	    STORY(a_queued_job_takes_quota_and_a_member_in_one_commit),
 	    STORY(the_next_job_waits_for_quota_and_starts_when_the_first_has_ended),
 	    STORY(queues_count_who_waits_in_them),
+	    STORY(pods_that_all_run_are_ready_and_not_timed_out),
 	    STORY(a_finished_jobs_workload_says_so_and_holds_nothing),
 	    STORY(a_queue_that_comes_later_takes_the_jobs_that_waited_for_it),
 	    STORY(quota_without_a_member_is_not_taken),
