@@ -371,6 +371,7 @@ void kueue_assign(struct kueue_forest *f, const struct kueue_workload *w, const 
 	kueue_tree_settle(f);
 	struct run r;
 
+	kueue_node_look(f, kueue_node(f, w->queue));
 	begin(&r, f, w, ret);
 	lay_out(&r, counts);
 	ret->pass = KUEUE_PASS_NONE;

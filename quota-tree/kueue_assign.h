@@ -25,13 +25,17 @@ enum kueue_mode { /* worst first */
 /* Why a flavor or the whole did not do; the sentences are Kueue's (kueue_message.h). */
 enum kueue_why {
 	KUEUE_WHY_NONE = 0,
-	KUEUE_WHY_NOT_COVERED, /* no group covers the resource */
-	KUEUE_WHY_NO_FLAVOR,   /* the flavor does not exist */
-	KUEUE_WHY_TAINT,       /* untolerated */
-	KUEUE_WHY_AFFINITY,    /* selector or affinity does not match the flavor's labels */
-	KUEUE_WHY_MAX,	       /* above potentialAvailable */
-	KUEUE_WHY_QUOTA,       /* above available */
-	KUEUE_WHY_PLACEMENT,   /* the caller passed over it */
+	KUEUE_WHY_NOT_COVERED,	    /* no group covers the resource */
+	KUEUE_WHY_NO_FLAVOR,	    /* the flavor does not exist */
+	KUEUE_WHY_NO_TOPOLOGY,	    /* the pod set asks for one, the flavor has none */
+	KUEUE_WHY_TOPOLOGY_UNKNOWN, /* the flavor's does not exist */
+	KUEUE_WHY_NO_LEVEL,	    /* it lacks a level that the pod set names */
+	KUEUE_WHY_TOPOLOGY_ONLY,    /* the flavor is for pod sets that ask for one */
+	KUEUE_WHY_TAINT,	    /* untolerated */
+	KUEUE_WHY_AFFINITY,	    /* selector or affinity does not match the flavor's labels */
+	KUEUE_WHY_MAX,		    /* above potentialAvailable */
+	KUEUE_WHY_QUOTA,	    /* above available */
+	KUEUE_WHY_PLACEMENT,	    /* the caller passed over it */
 };
 
 struct kueue_reason {

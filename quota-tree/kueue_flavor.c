@@ -23,35 +23,72 @@ static const struct taint *untolerated(const struct kueue_flavor_spec *flavor,
 	return NULL;
 }
 
+static bool has_levels(const struct kueue_topology *t, const struct kueue_shape_set *set)
+{
+	for (size_t i = 0; i < set->n_levels; i++) {
+		bool found = false;
+		for (size_t k = 0; k < t->n_levels && !found; k++)
+			found = span_eq(t->levels[k], set->levels[i]);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* checkPodSetAndFlavorMatchForTAS */
+static enum kueue_why topology_why(const struct kueue_seek *s, const struct kueue_flavor *flavor,
+				   const struct kueue_shape_set *set)
+{
+	struct span name = flavor->spec.topology;
+	const struct kueue_topology *t;
+
+	if (!s->f->options.topology_aware || (!set->topology && s->queue->topologies_only))
+		return KUEUE_WHY_NONE;
+	if (!set->topology)
+		return name.len ? KUEUE_WHY_TOPOLOGY_ONLY : KUEUE_WHY_NONE;
+	if (name.len == 0) {
+		/* It may still provide what the pods themselves do not ask. */
+		for (size_t i = 0; i < set->n_requests; i++)
+			if (kueue_node_covering(s->queue, set->requests[i].resource) == s->group)
+				return KUEUE_WHY_NO_TOPOLOGY;
+		return KUEUE_WHY_NONE;
+	}
+	t = map_get(&s->f->topologies, name);
+	if (!t)
+		return KUEUE_WHY_TOPOLOGY_UNKNOWN;
+	return has_levels(t, set) ? KUEUE_WHY_NONE : KUEUE_WHY_NO_LEVEL;
+}
+
+static enum kueue_why why_not(const struct kueue_seek *s, const struct kueue_flavor *flavor,
+			      const struct kueue_shape_set *set, const struct taint **ret_taint)
+{
+	const struct constraint *c = &set->constraint;
+	enum kueue_why why = topology_why(s, flavor, set);
+
+	if (why != KUEUE_WHY_NONE)
+		return why;
+	*ret_taint = untolerated(&flavor->spec, c);
+	if (*ret_taint)
+		return KUEUE_WHY_TAINT;
+	if (!constraint_matches_on(c, flavor->spec.labels, flavor->spec.n_labels, flavor->keys,
+				   flavor->spec.n_labels))
+		return KUEUE_WHY_AFFINITY;
+	return KUEUE_WHY_NONE;
+}
+
 static bool is_eligible(const struct kueue_seek *s, uint32_t number)
 {
 	const struct kueue_flavor *flavor = s->f->flavors.items[number];
+	const struct taint *taint = NULL;
+	enum kueue_why why = flavor->declared ? KUEUE_WHY_NONE : KUEUE_WHY_NO_FLAVOR;
 
-	if (!flavor->declared) {
-		tell(s, (struct kueue_reason){
-			    .why = KUEUE_WHY_NO_FLAVOR, .flavor = number, .resource = KUEUE_NONE});
-		return false;
-	}
-	for (size_t i = 0; i < s->n_pod_sets; i++) {
-		const struct constraint *c = &s->w->shape->sets[s->pod_sets[i]].constraint;
-		const struct taint *taint = untolerated(&flavor->spec, c);
-
-		if (taint) {
-			tell(s, (struct kueue_reason){.why = KUEUE_WHY_TAINT,
-						      .flavor = number,
-						      .resource = KUEUE_NONE,
-						      .taint = taint});
-			return false;
-		}
-		if (!constraint_matches_on(c, flavor->spec.labels, flavor->spec.n_labels,
-					   flavor->keys, flavor->spec.n_labels)) {
-			tell(s, (struct kueue_reason){.why = KUEUE_WHY_AFFINITY,
-						      .flavor = number,
-						      .resource = KUEUE_NONE});
-			return false;
-		}
-	}
-	return true;
+	for (size_t i = 0; i < s->n_pod_sets && why == KUEUE_WHY_NONE; i++)
+		why = why_not(s, flavor, &s->w->shape->sets[s->pod_sets[i]], &taint);
+	if (why == KUEUE_WHY_NONE)
+		return true;
+	tell(s, (struct kueue_reason){
+		    .why = why, .flavor = number, .resource = KUEUE_NONE, .taint = taint});
+	return false;
 }
 
 /* ---- quota ---- */

@@ -36,12 +36,14 @@ struct kueue_forest *kueue_forest_destroy(struct kueue_forest *f)
 	map_done(&f->queues);
 	map_done(&f->cohorts);
 	map_done(&f->flavor_numbers);
+	kueue_topologies_done(f);
 	map_done(&f->resources.numbers);
 	vec_done(&f->nodes);
 	vec_done(&f->free_numbers);
 	vec_done(&f->flavors);
 	vec_done(&f->resources.names);
 	vec_done(&f->resource_ranks);
+	vec_done(&f->resources_sorted);
 	vec_done(&f->stale);
 	vec_done(&f->journal);
 	kueue_search_free(f->search);
@@ -329,18 +331,22 @@ const struct kueue_queue_spec *kueue_forest_queue_spec(const struct kueue_forest
 	return n->queue && n->declared ? &n->spec : NULL;
 }
 
-/* Looked up once per edit of flavors or of the queue. */
-static bool lacks_flavor(const struct kueue_forest *f, struct kueue_node *n)
+void kueue_node_look(const struct kueue_forest *f, struct kueue_node *n)
 {
 	if (n->looked == f->flavor_edits)
-		return n->lacks_flavor;
+		return;
 	n->looked = f->flavor_edits;
 	n->lacks_flavor = false;
+	n->topologies_only = n->n_groups > 0;
 	for (size_t g = 0; g < n->n_groups; g++)
-		for (uint32_t i = 0; i < n->groups[g].n_flavors; i++)
-			if (!f->flavors.items[n->groups[g].flavors[i]]->declared)
+		for (uint32_t i = 0; i < n->groups[g].n_flavors; i++) {
+			const struct kueue_flavor *flavor =
+			    f->flavors.items[n->groups[g].flavors[i]];
+			if (!flavor->declared)
 				n->lacks_flavor = true;
-	return n->lacks_flavor;
+			if (flavor->spec.topology.len == 0)
+				n->topologies_only = false;
+		}
 }
 
 enum kueue_inactive kueue_forest_active(const struct kueue_forest *f, uint32_t queue)
@@ -351,7 +357,8 @@ enum kueue_inactive kueue_forest_active(const struct kueue_forest *f, uint32_t q
 		return KUEUE_INACTIVE_BY_CORE;
 	if (n->spec.stop != KUEUE_STOP_NONE)
 		return KUEUE_STOPPED;
-	if (lacks_flavor(f, n))
+	kueue_node_look(f, n);
+	if (n->lacks_flavor)
 		return KUEUE_FLAVOR_NOT_FOUND;
 	if ((n->tree->stale || n->cyclic) && !kueue_node_ends(f, n))
 		return KUEUE_COHORT_CYCLE;

@@ -44,6 +44,9 @@ int kueue_forest_set_cohort(struct kueue_forest *f, const struct kueue_cohort_sp
 			    struct err *reterr) MUST_CHECK;
 int kueue_forest_set_queue(struct kueue_forest *f, const struct kueue_queue_spec *spec,
 			   struct err *reterr) MUST_CHECK;
+int kueue_forest_set_topology(struct kueue_forest *f, const struct kueue_topology_spec *spec,
+			      struct err *reterr) MUST_CHECK;
+void kueue_forest_remove_topology(struct kueue_forest *f, struct span name);
 void kueue_forest_remove_flavor(struct kueue_forest *f, struct span name);
 void kueue_forest_remove_cohort(struct kueue_forest *f, struct span name);
 /* A queue that still holds charges keeps its node until the last is released. */

@@ -45,6 +45,19 @@ static int print_reason(const struct kueue_forest *f, const struct kueue_reason 
 				SPAN_ARGS(resource));
 	case KUEUE_WHY_NO_FLAVOR:
 		return snprintf(out, max, "flavor %.*s not found", SPAN_ARGS(flavor));
+	case KUEUE_WHY_NO_TOPOLOGY:
+		return snprintf(out, max,
+				"Flavor \"%.*s\" does not support TopologyAwareScheduling",
+				SPAN_ARGS(flavor));
+	case KUEUE_WHY_TOPOLOGY_UNKNOWN:
+		return snprintf(out, max, "Flavor \"%.*s\" information missing in TAS cache",
+				SPAN_ARGS(flavor));
+	case KUEUE_WHY_NO_LEVEL:
+		return snprintf(out, max, "Flavor \"%.*s\" does not contain the requested level",
+				SPAN_ARGS(flavor));
+	case KUEUE_WHY_TOPOLOGY_ONLY:
+		return snprintf(out, max, "Flavor \"%.*s\" supports only TopologyAwareScheduling",
+				SPAN_ARGS(flavor));
 	case KUEUE_WHY_TAINT: /* as Go prints a v1.Taint */
 		return snprintf(out, max, "untolerated taint {%.*s %.*s %s <nil>} in flavor %.*s",
 				SPAN_ARGS(r->taint->key), SPAN_ARGS(r->taint->value),

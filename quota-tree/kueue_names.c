@@ -32,23 +32,39 @@ struct span kueue_forest_resource_name(const struct kueue_forest *f, uint32_t re
 	return resource < f->resources.names.len ? f->resources.names.items[resource] : SPAN_NONE;
 }
 
+/* Files a new name among the others by its bytes; those behind it move up by one. */
+static void rank_resource(struct kueue_forest *f, uint32_t number)
+{
+	const struct span *names = f->resources.names.items;
+	uint32_t *sorted;
+	size_t from = 0, to = number;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+		if (span_cmp(names[f->resources_sorted.items[mid]], names[number]) < 0)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	vec_push(&f->resources_sorted, number);
+	vec_push(&f->resource_ranks, 0);
+	sorted = f->resources_sorted.items;
+	memmove(sorted + from + 1, sorted + from, (number - from) * sizeof(*sorted));
+	sorted[from] = number;
+	for (uint32_t i = (uint32_t)from; i <= number; i++)
+		f->resource_ranks.items[sorted[i]] = i;
+}
+
 uint32_t kueue_forest_resource(struct kueue_forest *f, struct span name)
 {
 	uint32_t number = kueue_forest_find_resource(f, name);
-	uint32_t rank = 0;
 
 	if (number != KUEUE_NONE || f->resources.names.len >= KUEUE_MAX_NAMES)
 		return number;
 	number = (uint32_t)f->resources.names.len;
-	for (uint32_t i = 0; i < number; i++) {
-		if (span_cmp(f->resources.names.items[i], name) < 0)
-			rank++;
-		else
-			f->resource_ranks.items[i]++;
-	}
 	vec_push(&f->resources.names, kueue_name_dup(name));
-	vec_push(&f->resource_ranks, rank);
 	map_put(&f->resources.numbers, name, kueue_number_value(number));
+	rank_resource(f, number);
 	return number;
 }
 
@@ -124,4 +140,44 @@ void kueue_forest_remove_flavor(struct kueue_forest *f, struct span name)
 	flavor->spec = (struct kueue_flavor_spec){0};
 	flavor->declared = false;
 	f->flavor_edits++;
+}
+
+/* ---- topologies ---- */
+
+static void topology_free(struct kueue_topology *t)
+{
+	if (!t)
+		return;
+	arena_done(&t->mem);
+	free(t);
+}
+
+int kueue_forest_set_topology(struct kueue_forest *f, const struct kueue_topology_spec *spec,
+			      struct err *reterr)
+{
+	struct kueue_topology *t;
+
+	if (spec->n_levels > KUEUE_MAX_LEVELS)
+		return err_set_field(reterr, ERR_INVALID, "spec.levels",
+				     "has %zu entries, at most %d are allowed", spec->n_levels,
+				     KUEUE_MAX_LEVELS);
+	if (f->topologies.len >= KUEUE_MAX_NAMES && !map_has(&f->topologies, spec->name))
+		return kueue_forest_full(reterr);
+	t = xcalloc(1, sizeof(*t));
+	t->levels = label_values_dup(&t->mem, spec->levels, spec->n_levels);
+	t->n_levels = spec->n_levels;
+	topology_free(map_put(&f->topologies, spec->name, t));
+	return 0;
+}
+
+void kueue_forest_remove_topology(struct kueue_forest *f, struct span name)
+{
+	topology_free(map_remove(&f->topologies, name));
+}
+
+void kueue_topologies_done(struct kueue_forest *f)
+{
+	map_foreach (&f->topologies, e)
+		topology_free(e->value);
+	map_done(&f->topologies);
 }

@@ -67,7 +67,9 @@ struct kueue_node {
 	bool declared; /* an object says so; else it is only named, or still holds charges */
 	bool cyclic;   /* its parents end in no root */
 	bool has_lendable;
-	bool lacks_flavor; /* as of the flavors' edit `looked` */
+	/* as of the flavors' edit `looked` */
+	bool lacks_flavor;
+	bool topologies_only; /* every flavor has a topology: all pod sets are placed by it */
 	uint64_t looked;
 	uint32_t n_wanting; /* nodes whose object names it as parent */
 	uint32_t wanted;    /* the parent that its object names */
@@ -102,6 +104,12 @@ struct kueue_flavor {
 	const struct span *keys; /* of the labels */
 };
 
+struct kueue_topology {
+	struct arena mem;
+	const struct span *levels;
+	size_t n_levels;
+};
+
 struct kueue_names {	    /* numbers for ever */
 	struct map numbers; /* number + 1 */
 	struct VEC(struct span) names;
@@ -121,11 +129,13 @@ struct kueue_forest {
 	struct VEC(struct kueue_node *) nodes; /* NULL: free */
 	struct VEC(uint32_t) free_numbers;
 	struct map flavor_numbers;
+	struct map topologies; /* struct kueue_topology by name */
 	uint64_t flavor_edits;
 	struct VEC(struct kueue_flavor *) flavors;
 	struct kueue_names resources;
-	struct VEC(uint32_t) resource_ranks; /* place of each name in byte order */
-	uint32_t pods;			     /* the resource of that name, or KUEUE_NONE */
+	struct VEC(uint32_t) resource_ranks;   /* place of each name in byte order */
+	struct VEC(uint32_t) resources_sorted; /* numbers in that order */
+	uint32_t pods;			       /* the resource of that name, or KUEUE_NONE */
 	struct VEC(struct kueue_tree *) stale;
 	struct VEC(struct kueue_undo) journal;
 	size_t trials; /* open ones */
@@ -154,6 +164,10 @@ uint32_t kueue_number_of(const struct map *m, struct span name);
 void *kueue_number_value(uint32_t number);
 struct span kueue_name_dup(struct span s); /* owned */
 int kueue_forest_full(struct err *reterr);
+void kueue_topologies_done(struct kueue_forest *f);
+
+/* Brings lacks_flavor and topologies_only up to date. */
+void kueue_node_look(const struct kueue_forest *f, struct kueue_node *n);
 
 /* ---- kueue_tree.c ---- */
 

@@ -44,6 +44,9 @@ static int read_requests(struct kueue_forest *f, const struct kueue_pod_set *set
 		out[i] = (struct kueue_use){.flavor = KUEUE_NONE,
 					    .resource = kueue_forest_resource(f, r->resource),
 					    .value = r->value};
+		if (out[i].resource == KUEUE_NONE)
+			return err_set_field(reterr, ERR_TOO_MANY, field,
+					     "there are too many names of resources");
 	}
 	sort_requests(out, set->n_requests);
 	for (size_t i = 1; i < set->n_requests; i++) {
@@ -118,6 +121,10 @@ static int read_spec(struct kueue_forest *f, const struct kueue_workload_spec *s
 			put_num(key, out[k].value);
 		}
 		constraint_key(&set->constraint, key);
+		put_num(key, set->topology);
+		put_num(key, (int64_t)set->n_levels);
+		for (size_t k = 0; k < set->n_levels; k++)
+			put_span(key, set->levels[k]);
 		out += set->n_requests;
 	}
 	return check_totals(spec, reterr);
@@ -146,6 +153,9 @@ static struct kueue_shape *shape_new(struct kueue_shapes *s, const struct kueue_
 		    .requests = requests,
 		    .n_requests = from->n_requests,
 		    .constraint = constraint_dup(&shape->mem, &from->constraint),
+		    .topology = from->topology,
+		    .levels = label_values_dup(&shape->mem, from->levels, from->n_levels),
+		    .n_levels = from->n_levels,
 		};
 	}
 	shape->sets = sets;

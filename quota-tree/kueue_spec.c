@@ -7,6 +7,7 @@ struct kueue_options kueue_options_default(void)
 	return (struct kueue_options){
 	    .partial_admission = true,
 	    .flavor_fungibility = true,
+	    .topology_aware = true,
 	    .priority_sorting_within_cohort = true,
 	    .equivalence_hashing = true,
 	    .preempt_within_nominal = true,

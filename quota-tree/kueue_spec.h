@@ -20,8 +20,9 @@ enum { /* reference 1.3 */
        KUEUE_MAX_REQUESTS = 32, /* resources that one pod set asks */
        KUEUE_MAX_DEPTH = 16,	/* cohorts above a queue; a deeper tree counts as a cycle */
        KUEUE_MAX_LABELS = 8,	/* of a flavor; taints and tolerations too */
+       KUEUE_MAX_LEVELS = 16,	/* of a topology */
        KUEUE_MAX_NODES = 1 << 17,
-       KUEUE_MAX_NAMES = 1 << 16, /* of flavors, and of resources */
+       KUEUE_MAX_NAMES = 1 << 14, /* of flavors, and of resources */
 };
 
 #define KUEUE_NONE UINT32_MAX
@@ -54,6 +55,12 @@ struct kueue_flavor_spec {
 	const struct toleration *tolerations; /* added to the pods' own */
 	size_t n_tolerations;
 	struct span topology; /* spec.topologyName, or empty */
+};
+
+struct kueue_topology_spec {
+	struct span name;
+	const struct span *levels; /* spec.levels[].nodeLabel */
+	size_t n_levels;
 };
 
 struct kueue_quota {
@@ -110,6 +117,11 @@ struct kueue_pod_set {
 	const struct kueue_request *requests;
 	size_t n_requests;
 	struct constraint constraint; /* selector, required affinity, tolerations of the template */
+	/* topologyRequest: whether there is one, and the levels (node labels) that it names:
+	 * required, preferred, and of its slices; none when it is unconstrained. */
+	bool topology;
+	const struct span *levels;
+	size_t n_levels;
 };
 
 /* A workload. Times are UTC microseconds. */
@@ -141,6 +153,7 @@ struct kueue_options {
 	bool ignore_undeclared;	  /* quotaCheckStrategy: IgnoreUndeclared */
 	bool partial_admission;
 	bool flavor_fungibility;
+	bool topology_aware; /* TopologyAwareScheduling */
 	bool priority_sorting_within_cohort;
 	bool equivalence_hashing;
 	bool preempt_within_nominal;   /* FairSharingPreemptWithinNominal */

@@ -33,6 +33,9 @@ struct kueue_shape_set {
 	const struct kueue_use *requests; /* flavor KUEUE_NONE, of one pod, sorted by resource */
 	size_t n_requests;
 	struct constraint constraint;
+	bool topology; /* as in struct kueue_pod_set */
+	const struct span *levels;
+	size_t n_levels;
 };
 
 struct kueue_shape {

@@ -197,6 +197,86 @@ static void affinity_is_judged_on_the_flavor_s_own_keys(void **state)
 	kt_done(&w);
 }
 
+/* Flavors: plain "one", and "two" of topology racks (block, rack). */
+static uint32_t queue_with_racks(struct kt_world *w)
+{
+	static const struct span levels[] = {SPAN("block"), SPAN("rack")};
+	static const struct label labels[] = {{SPAN("pool"), SPAN("tas")}};
+	const struct kueue_topology_spec racks = {SPAN("racks"), levels, 2};
+	const struct kueue_flavor_spec two = {
+	    .name = SPAN("two"), .labels = labels, .n_labels = 1, .topology = SPAN("racks")};
+	uint32_t q = queue_of_two(w, "q", NULL, nominal(3000), nominal(3000), NULL);
+	struct err err = ERR_INIT;
+
+	assert_ok(kueue_forest_set_topology(w->f, &racks, &err), &err);
+	assert_ok(kueue_forest_set_flavor(w->f, &two, &err), &err);
+	return q;
+}
+
+static struct kueue_workload *ask_for(struct kt_world *w, uint32_t q, const char *name,
+				      struct span level)
+{
+	static const struct kueue_request request = {SPAN("cpu"), 1000};
+	const struct kueue_pod_set set = {.name = SPAN("main"),
+					  .count = 1,
+					  .requests = &request,
+					  .n_requests = 1,
+					  .topology = true,
+					  .levels = &level,
+					  .n_levels = level.len > 0};
+
+	return kt_workload_of(w, q, name, 0, 1, &set, 1);
+}
+
+static void flavors_with_a_topology_are_for_those_that_ask(void **state)
+{
+	struct kt_world w = kt_world();
+	uint32_t q = queue_with_racks(&w);
+	struct kueue_workload *plain = kt_workload(&w, q, "plain", 0, 1, 1000);
+	struct kueue_workload *rack = ask_for(&w, q, "rack", SPAN("rack"));
+	struct kueue_workload *any = ask_for(&w, q, "any", SPAN_NONE);
+	struct kueue_workload *host = ask_for(&w, q, "host", SPAN("host"));
+
+	kueue_assign(w.f, plain, NULL, &w.a);
+	assert_string_equal(flavor_of(&w, 0), "one");
+	kueue_assign(w.f, rack, NULL, &w.a);
+	assert_string_equal(flavor_of(&w, 0), "two");
+	kueue_assign(w.f, any, NULL, &w.a); /* unconstrained */
+	assert_string_equal(flavor_of(&w, 0), "two");
+	kueue_assign(w.f, host, NULL, &w.a);
+	assert_int_equal(w.a.no_fit, KUEUE_NO_MATCHING_FLAVOR);
+	assert_string_equal(
+	    message(&w, host),
+	    "couldn't assign flavors to pod set main: Flavor \"one\" does not support "
+	    "TopologyAwareScheduling, Flavor \"two\" does not contain the requested "
+	    "level");
+	/* one is full: two is not for everybody. */
+	struct kueue_use used = kt_use(w.f, "one", "cpu", 3000);
+	kueue_forest_charge(w.f, q, &used, 1);
+	kueue_assign(w.f, plain, NULL, &w.a);
+	assert_non_null(
+	    strstr(message(&w, plain), "Flavor \"two\" supports only TopologyAwareScheduling"));
+	kueue_forest_remove_topology(w.f, SPAN("racks"));
+	kueue_assign(w.f, rack, NULL, &w.a);
+	assert_non_null(
+	    strstr(message(&w, rack), "Flavor \"two\" information missing in TAS cache"));
+	kt_done(&w);
+}
+
+static void where_every_flavor_has_a_topology_all_may_have_them(void **state)
+{
+	static const struct span two[] = {SPAN("two")};
+	struct kt_world w = kt_world();
+	const struct kueue_quota quota = nominal(2000);
+	const struct kueue_group_spec group = {kt_cpu, 1, two, 1, &quota};
+
+	queue_with_racks(&w);
+	uint32_t q = kt_queue_of(w.f, "only", NULL, &group, 1, NULL);
+	kueue_assign(w.f, kt_workload(&w, q, "plain", 0, 1, 1000), NULL, &w.a);
+	assert_string_equal(flavor_of(&w, 0), "two");
+	kt_done(&w);
+}
+
 static void a_missing_flavor_is_told_by_name(void **state)
 {
 	struct kt_world w = kt_world();
@@ -746,6 +826,8 @@ int main(void)
 	    cmocka_unit_test(undeclared_resources_can_be_ignored),
 	    cmocka_unit_test(a_taint_that_nobody_tolerates_passes_a_flavor_over),
 	    cmocka_unit_test(affinity_is_judged_on_the_flavor_s_own_keys),
+	    cmocka_unit_test(flavors_with_a_topology_are_for_those_that_ask),
+	    cmocka_unit_test(where_every_flavor_has_a_topology_all_may_have_them),
 	    cmocka_unit_test(a_missing_flavor_is_told_by_name),
 	    cmocka_unit_test(what_waits_for_quota_says_how_much_more),
 	    cmocka_unit_test(above_nominal_at_the_root_it_does_not_fit_at_all),

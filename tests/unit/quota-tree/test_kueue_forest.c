@@ -2,6 +2,7 @@
  * Cohort math (reference/kueue.md section 2.4), numbers worked out in the comments.
  */
 #include "kueue_testing.h"
+#include "quota-tree/kueue_node.h"
 
 static void a_queue_without_a_cohort_has_its_nominal(void **state)
 {
@@ -458,6 +459,42 @@ static void children_come_cohorts_first_by_name(void **state)
 	kueue_forest_destroy(f);
 }
 
+static void names_of_resources_have_an_end_that_is_told(void **state)
+{
+	/* Whoever may submit jobs chooses the names. */
+	struct kt_world w = kt_world();
+	uint32_t a = kt_queue(w.f, "a", NULL, 10, NO, NO);
+	struct kueue_request request = {SPAN("one/too-many"), 1};
+	const struct kueue_pod_set set = {
+	    .name = SPAN("main"), .count = 1, .requests = &request, .n_requests = 1};
+	const struct kueue_workload_spec spec = {
+	    .name = SPAN("w"), .pod_sets = &set, .n_pod_sets = 1};
+	struct kueue_workload *wl;
+	struct err err = ERR_INIT;
+	char name[16];
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; last != KUEUE_NONE; i++) {
+		assert_true(i <= KUEUE_MAX_NAMES);
+		snprintf(name, sizeof(name), "r%x", (i * 7919u) & 0xfffff);
+		last = kueue_forest_resource(w.f, span_of(name));
+	}
+	assert_int_equal(kueue_workload_create(&w.shapes, w.f, a, &spec, &wl, &err),
+			 err_errno(ERR_TOO_MANY));
+	request.resource = SPAN("cpu"); /* what is known goes on */
+	kueue_assign(w.f, kt_workload(&w, a, "ok", 0, 1, 5), NULL, &w.a);
+	assert_int_equal(w.a.mode, KUEUE_FIT);
+	/* and the order of names is theirs, not that of their arrival */
+	const struct span *names = w.f->resources.names.items;
+	for (size_t i = 1; i < w.f->resources_sorted.len; i++) {
+		uint32_t before = w.f->resources_sorted.items[i - 1],
+			 here = w.f->resources_sorted.items[i];
+		assert_true(span_cmp(names[before], names[here]) < 0);
+		assert_int_equal(w.f->resource_ranks.items[here], i);
+	}
+	kt_done(&w);
+}
+
 static void bad_objects_are_refused_with_the_field(void **state)
 {
 	static const struct span many[KUEUE_MAX_FLAVORS + 1] = {SPAN("x")},
@@ -517,6 +554,7 @@ int main(void)
 	    cmocka_unit_test(local_quota_on_the_way_lowers_what_must_fit_above),
 	    cmocka_unit_test(an_object_may_be_set_from_its_own_copy),
 	    cmocka_unit_test(children_come_cohorts_first_by_name),
+	    cmocka_unit_test(names_of_resources_have_an_end_that_is_told),
 	    cmocka_unit_test(bad_objects_are_refused_with_the_field),
 	};
 
