@@ -74,6 +74,7 @@ void config_init(struct config *c)
 	    .keep_finished = 24 * 3600 * USEC_PER_SEC,
 	    .starve_after = 30 * 60 * USEC_PER_SEC,
 	    .log_level = LOG_INFO,
+	    .kueue = kueue_settings_default(),
 	};
 }
 
@@ -90,6 +91,8 @@ void config_done(struct config *c)
 		if (settings[i].type == SETTING_TEXT)
 			free(*(char **)((char *)c + settings[i].offset));
 	free_texts(c->names);
+	json_free(c->kueue_tree);
+	arena_done(&c->kueue_mem);
 	*c = (struct config){0};
 }
 
@@ -210,6 +213,8 @@ static int read_section(struct config *c, const struct cJSON *object, const char
 
 	json_foreach (object, m) {
 		const struct setting *s = find(section, json_key(m));
+		if (!section[0] && strcmp(json_key(m), "kueue") == 0)
+			continue;
 		(void)snprintf(path, sizeof(path), "%s%s%s", section, section[0] ? "." : "",
 			       json_key(m));
 		if (!section[0] && is_section(json_key(m))) {
@@ -270,6 +275,14 @@ static int check_oidc(const struct oidc_config *o, struct err *reterr)
 	return 0;
 }
 
+/* Kueue's own names and their rules are the core's (core/kueue/settings.h). */
+static int read_kueue(struct config *c, struct cJSON *tree, struct err *reterr)
+{
+	c->kueue_tree = json_take(tree, "kueue");
+	return c->kueue_tree ? kueue_settings_read(c->kueue_tree, &c->kueue_mem, &c->kueue, reterr)
+			     : 0;
+}
+
 int config_read(struct config *c, const char *path, struct err *reterr)
 {
 	struct buf text = BUF_MAX(CONFIG_MAX_BYTES);
@@ -285,6 +298,8 @@ int config_read(struct config *c, const char *path, struct err *reterr)
 		return err_set(reterr, ERR_INVALID, "%s: the configuration must be a mapping",
 			       path);
 	r = read_section(c, tree, "", reterr);
+	if (!r)
+		r = read_kueue(c, tree, reterr);
 	return r ? r : check_oidc(&c->oidc, reterr);
 }
 
@@ -329,5 +344,8 @@ const char *config_fixed_difference(const struct config *a, const struct config 
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
 		if (!settings[i].reloadable && !same(&settings[i], a, b))
 			return settings[i].key;
+	if (a->kueue_tree && b->kueue_tree ? !json_equal(a->kueue_tree, b->kueue_tree)
+					   : a->kueue_tree != b->kueue_tree)
+		return "kueue";
 	return NULL;
 }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "core/kueue/settings.h"
 #include <stdint.h>
 
 struct config {
@@ -36,6 +37,9 @@ struct config {
 	char *audit_log_file;	 /* audit.logFile; NULL: DATA_DIR/audit.log */
 	struct oidc_config oidc; /* oidc.*: no issuer, no OpenID Connect */
 	enum log_level log_level;
+	struct kueue_settings kueue; /* kueue.*: Kueue's own configuration */
+	struct cJSON *kueue_tree;    /* NULL: no such section; the settings borrow from it */
+	struct arena kueue_mem;
 };
 
 void config_init(struct config *c);

@@ -207,6 +207,7 @@ static int open_core(struct hub *h, struct err *reterr)
 						   .require_policy = h->config.require_policy,
 						   .keep_finished = h->config.keep_finished,
 						   .starve_after = h->config.starve_after,
+						   .kueue = &h->config.kueue,
 						   .main_thread = pthread_self()},
 			    &h->core, reterr);
 	if (r == 0)

@@ -128,7 +128,8 @@ int compose_workload(const struct job_digest *job, uint16_t type,
 
 /* ---- the engine's words ---- */
 
-struct kueue_pod_set *compose_engine_sets(const struct workload_digest *d, struct arena *mem)
+struct kueue_pod_set *compose_engine_sets(const struct workload_digest *d,
+					  const struct transform_rules *rules, struct arena *mem)
 {
 	struct kueue_pod_set *out = arena_array(mem, struct kueue_pod_set, d->n_pod_sets);
 
@@ -139,13 +140,17 @@ struct kueue_pod_set *compose_engine_sets(const struct workload_digest *d, struc
 		for (size_t k = 0; k < s->pod.n_requests; k++)
 			requests[k] = (struct kueue_request){s->pod.requests[k].resource,
 							     s->pod.requests[k].value};
+		size_t n_requests = s->pod.n_requests;
+		if (rules)
+			requests =
+			    transform_requests(rules, requests, n_requests, mem, &n_requests);
 		out[i] = (struct kueue_pod_set){
 		    .name = s->name,
 		    .count = (int32_t)s->count,
 		    .min_count = (int32_t)s->min_count,
 		    .group = d->groups_of ? d->groups_of[i] : SPAN_NONE,
 		    .requests = requests,
-		    .n_requests = s->pod.n_requests,
+		    .n_requests = n_requests,
 		    .constraint = pod_constraint(&s->pod, mem),
 		};
 	}

@@ -8,6 +8,7 @@
  * submitter is one only where the setting says so (`ray_submitter`): it starts when the cluster is
  * up, and the documents' quotas do not count it; newer Kueue does.
  */
+#include "core/kueue/transform.h"
 #include "kinds/workload_digest.h"
 #include "quota-tree/kueue_spec.h"
 #include "store/store.h"
@@ -33,7 +34,9 @@ int compose_workload(const struct job_digest *job, uint16_t type,
 		     const struct compose_options *options, struct arena *mem,
 		     struct workload_digest *ret, struct err *reterr) MUST_CHECK;
 
-/* Pod sets in the engine's words; memory from `mem` or borrowed from the digest. */
-struct kueue_pod_set *compose_engine_sets(const struct workload_digest *d, struct arena *mem);
+/* Pod sets in the engine's words; rules: what of the requests counts, NULL for all; memory from
+ * `mem` or borrowed from the digest. */
+struct kueue_pod_set *compose_engine_sets(const struct workload_digest *d,
+					  const struct transform_rules *rules, struct arena *mem);
 
 #endif

@@ -12,19 +12,6 @@
 #include "core/kueue/workload_row.h"
 #include "core/kueue/workload_status.h"
 
-struct kueue_settings kueue_settings_default(void)
-{
-	return (struct kueue_settings){
-	    .engine = kueue_options_default(),
-	    .wait_for_pods_ready = true,
-	    .pods_ready_timeout = 30 * 60 * USEC_PER_SEC,
-	    .backoff_base = 60 * USEC_PER_SEC,
-	    .backoff_max = 3600 * USEC_PER_SEC,
-	    .backoff_limit = -1,
-	    .retain_finished = -1,
-	};
-}
-
 /* ---- memory ---- */
 
 void kueue_open(struct core *c)

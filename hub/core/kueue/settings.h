@@ -2,14 +2,19 @@
 #define CORE_KUEUE_SETTINGS_H
 /*
  * The section `kueue:` of the configuration, as far as the core acts on it; names and defaults of
- * config.kueue.x-k8s.io (reference/kueue.md 1.8 and 2.8).
+ * config.kueue.x-k8s.io (reference/kueue.md 1.8 and 2.8). Unknown names are errors, and so is what
+ * exists in Kueue and has no effect here.
  */
 #include "base/clock.h"
+#include "core/kueue/transform.h"
 #include "quota-tree/kueue_spec.h"
+
+struct cJSON;
 
 struct kueue_settings {
 	struct kueue_options engine;
-	bool ray_submitter; /* count a RayJob's submitter pod */
+	struct transform_rules resources; /* borrowed from what they were read from */
+	bool ray_submitter;		  /* count a RayJob's submitter pod */
 	/* waitForPodsReady */
 	bool wait_for_pods_ready;
 	usec pods_ready_timeout, backoff_base, backoff_max;
@@ -21,5 +26,11 @@ struct kueue_settings {
 
 /* Kueue's defaults. */
 struct kueue_settings kueue_settings_default(void);
+/* Reads the section over *s. Texts are borrowed from the tree, lists are in the arena. ERR_INVALID
+ * with the field's path, "kueue.fairSharing.preemptionStrategies". */
+int kueue_settings_read(const struct cJSON *section, struct arena *mem, struct kueue_settings *s,
+			struct err *reterr) MUST_CHECK;
+/* "1h30m", "90s", "500ms": Go's durations, of whole numbers. -EINVAL. */
+int kueue_settings_duration(const char *text, usec *ret) MUST_CHECK;
 
 #endif

@@ -37,8 +37,8 @@ static uint32_t node_of(const struct core *c, const struct workload *w)
 	return q ? q->node : KUEUE_NONE;
 }
 
-struct kueue_workload_spec workload_engine_spec(struct workload *w, const struct workload_digest *d,
-						struct arena *mem)
+struct kueue_workload_spec workload_engine_spec(const struct core *c, struct workload *w,
+						const struct workload_digest *d, struct arena *mem)
 {
 	return (struct kueue_workload_spec){
 	    .name = span_of(w->key),
@@ -47,7 +47,7 @@ struct kueue_workload_spec workload_engine_spec(struct workload *w, const struct
 	    .priority = w->priority,
 	    .created = w->created,
 	    .queue_order = w->queue_order,
-	    .pod_sets = compose_engine_sets(d, mem),
+	    .pod_sets = compose_engine_sets(d, &c->kueue->settings.resources, mem),
 	    .n_pod_sets = d->n_pod_sets,
 	    .placement = w->base ? ask_id(w->base) + 1 : 0,
 	    .owner = w,
@@ -80,7 +80,7 @@ void workload_recount(struct core *c, struct workload *w, const struct workload_
 		w->respec = w->job != NULL;
 	}
 	w->spec_hash = hash;
-	struct kueue_workload_spec spec = workload_engine_spec(w, d, &mem);
+	struct kueue_workload_spec spec = workload_engine_spec(c, w, d, &mem);
 	if (kueue_queues_add(c->kueue->queues, node_of(c, w), &spec, &w->unit, &err) < 0) {
 		w->unit = NULL;
 		workload_tell(c, w, "Misconfigured", err.text);

@@ -142,7 +142,7 @@ static void restore_holding(struct core *c, struct workload *w, const struct wor
 	struct err err = ERR_INIT;
 
 	take_admission(c, w, d, s, &mem, &r);
-	struct kueue_workload_spec spec = workload_engine_spec(w, d, &mem);
+	struct kueue_workload_spec spec = workload_engine_spec(c, w, d, &mem);
 	uint32_t node = kueue_forest_queue(k->forest, s->cluster_queue);
 	if (kueue_queues_restore(k->queues, node, &spec, state_of(w), w->reserved_at, r.holdings,
 				 r.n_holdings, r.counts, &w->unit, &err) < 0) {

@@ -16,8 +16,8 @@ void workload_drop_events(struct workload *w);
 /* What its job asks now, under the queue that it is in. */
 int workload_compose(struct core *c, const struct job *j, struct arena *mem,
 		     struct workload_digest *ret, struct err *reterr) MUST_CHECK;
-struct kueue_workload_spec workload_engine_spec(struct workload *w, const struct workload_digest *d,
-						struct arena *mem);
+struct kueue_workload_spec workload_engine_spec(const struct core *c, struct workload *w,
+						const struct workload_digest *d, struct arena *mem);
 
 /* QuotaReserved=False with a new reason: condition, event, the job's verdict. Once per reason.
  * `reason` is static. */

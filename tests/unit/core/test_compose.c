@@ -42,7 +42,7 @@ static void expect_sets(const struct composed *c, const char *want)
 {
 	auto_buf text = BUF_INIT;
 	auto_arena mem = ARENA_INIT;
-	const struct kueue_pod_set *sets = compose_engine_sets(&c->w, &mem);
+	const struct kueue_pod_set *sets = compose_engine_sets(&c->w, NULL, &mem);
 
 	for (size_t i = 0; i < c->w.n_pod_sets; i++) {
 		int64_t cpu = 0;
@@ -294,7 +294,7 @@ static void node_requirements_reach_the_engine(void **state)
 		"[{'key':'metadata.name','operator':'In','values':['n1']}]}]}}},"
 		"'containers':[{'name':'c'}]}}}}",
 		&plain, &c);
-	const struct kueue_pod_set *sets = compose_engine_sets(&c.w, &c.mem);
+	const struct kueue_pod_set *sets = compose_engine_sets(&c.w, NULL, &c.mem);
 	const struct constraint *k = &sets[0].constraint;
 	assert_int_equal(k->n_selector, 1);
 	assert_text(k->selector[0].value, "ssd");
