@@ -110,9 +110,10 @@ struct kueue_queue {
 	bool strict, fair, always_reclaims;
 	bool removed;	/* the forest has no such queue (any more) */
 	size_t n_awake; /* classes */
-	/* While a class is awake: up to this wake all parked ones had their turn. What stands
-	 * behind a head that stays has not. */
+	/* While a class is awake, and until nobody moves after that: up to this wake all parked
+	 * ones had their turn. What stands behind a head that stays has not. */
 	uint64_t settled;
+	uint64_t slept; /* tree->quiets when the last class fell asleep */
 	/* its head that goes through its flavors, while the tree stands so */
 	const struct kueue_workload *trying;
 	uint64_t trying_changes;
@@ -133,6 +134,7 @@ struct kueue_tree {
 	struct VEC(struct kueue_wait_cell *) cells;
 	uint64_t wake;	  /* counts what would wake the whole tree in Kueue */
 	uint64_t settled; /* up to here every class of a queue that sleeps has had its turn */
+	uint64_t quiets;  /* counts how often nobody moved any more */
 	bool dirty;	  /* a round may change something */
 	bool moved;	  /* this round changed something */
 	bool again;	  /* an entry was left without an answer */

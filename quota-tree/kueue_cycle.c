@@ -634,8 +634,7 @@ bool kueue_cycle_end(struct kueue_queues *q)
 			continue;
 		}
 		t->dirty = t->asked = false;
-		if (t->settled != t->wake)
-			kueue_tree_settle_turns(t);
+		kueue_tree_settle_turns(t);
 	}
 	q->asked.len = kept;
 	return kueue_queues_is_due(q);

@@ -65,6 +65,7 @@ static struct kueue_tree *tree_get(struct kueue_queues *q, uint32_t root)
 	t->root = root;
 	t->wake = 1;
 	t->settled = 1;
+	t->quiets = 1;
 	kueue_link_init(&t->live);
 	kueue_link_init(&t->restless);
 	kueue_link_init(&t->reserving);
@@ -174,10 +175,10 @@ static void lane_put(struct kueue_class *c)
 		return;
 	}
 	rank_insert(&c->lane->awake, &c->by_lane);
-	if (queue->n_awake++ == 0) {
-		queue->settled = queue->tree->settled;
+	if (queue->n_awake == 0)
+		queue->settled = kueue_heap_settled(queue);
+	if (queue->n_awake++ == 0)
 		kueue_queue_sync_live(queue);
-	}
 }
 
 static void lane_take(struct kueue_class *c)
@@ -190,8 +191,10 @@ static void lane_take(struct kueue_class *c)
 		return;
 	}
 	rank_remove(&c->lane->awake, &c->by_lane);
-	if (--queue->n_awake == 0)
+	if (--queue->n_awake == 0) {
+		queue->slept = queue->tree->quiets;
 		kueue_queue_sync_live(queue);
+	}
 }
 
 void kueue_class_refile(struct kueue_class *c)
@@ -423,7 +426,8 @@ struct kueue_workload *kueue_heap_head(const struct kueue_queue *queue)
 
 uint64_t kueue_heap_settled(const struct kueue_queue *queue)
 {
-	return queue->n_awake ? queue->settled : queue->tree->settled;
+	return queue->n_awake || queue->slept == queue->tree->quiets ? queue->settled
+								     : queue->tree->settled;
 }
 
 struct kueue_class *kueue_heap_ghost(const struct kueue_queue *queue,
@@ -459,6 +463,7 @@ void kueue_tree_settle_turns(struct kueue_tree *t)
 		}
 	}
 	t->settled = t->wake;
+	t->quiets++;
 }
 
 struct kueue_class *kueue_heap_sibling(const struct kueue_queues *q, const struct kueue_class *c,
@@ -499,6 +504,7 @@ static void leave_tree(struct kueue_queues *q, struct kueue_queue *queue)
 	kueue_heap_forget_empty(q, t);
 	kueue_parked_queue_done(queue);
 	kueue_link_take(&queue->live);
+	queue->slept = 0;
 	t->queues.items[queue->in_tree] = t->queues.items[--t->queues.len];
 	t->queues.items[queue->in_tree]->in_tree = queue->in_tree;
 	t->dirty = true;

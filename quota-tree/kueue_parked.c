@@ -174,9 +174,15 @@ static int64_t bound_of(const struct kueue_queues *q, const struct kueue_queue *
 		return bound;
 	if (takes_while_borrowing(q, spec))
 		return INT64_MAX;
-	/* A subtree that stays within its own quota takes back what others borrow. */
-	for (; parent != KUEUE_NONE; n = parent, parent = kueue_forest_parent(q->forest, n))
-		bound = num_max(bound, num_add_sat(free_of(q, n, flavor, resource), own));
+	/* A subtree that stays within its own quota takes back what others borrow. Of the need
+	 * only the part above what its own lower nodes keep for themselves arrives there; that is
+	 * at most what they have free. */
+	int64_t kept = 0;
+	for (; parent != KUEUE_NONE; n = parent, parent = kueue_forest_parent(q->forest, n)) {
+		int64_t room = free_of(q, n, flavor, resource);
+		bound = num_max(bound, num_add_sat(num_add_sat(room, own), kept));
+		kept = num_add_sat(kept, num_max(0, room));
+	}
 	return bound;
 }
 

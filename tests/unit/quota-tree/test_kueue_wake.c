@@ -12,7 +12,7 @@
  */
 #include "kueue_world.h"
 
-enum { WORLDS = 3, QUEUES = 6, JOBS = 90, STEPS = 260, RUNS = 40 };
+enum { WORLDS = 3, QUEUES = 6, JOBS = 90, STEPS = 260, RUNS = 30 };
 enum { INDEX = 0, ALL, PACE };
 
 struct job {
