@@ -171,6 +171,11 @@ bool kueue_search_borrows(const struct kueue_search *s, const struct kueue_node 
 	return false;
 }
 
+bool kueue_search_may_ask(const struct kueue_search *s, const struct kueue_node *queue)
+{
+	return kueue_forest_active(s->f, queue->number) == KUEUE_ACTIVE;
+}
+
 /* ---- classical ---- */
 
 /* Cohorts that keep within their quota give nobody up. */
@@ -182,10 +187,10 @@ static void collect_below(struct kueue_search *s, const struct kueue_node *cohor
 
 		if (child->number == skip || child == s->queue || !kueue_search_borrows(s, child))
 			continue;
-		if (child->queue)
-			kueue_line_add(s, child, list, ancestor);
-		else
+		if (!child->queue)
 			collect_below(s, child, ancestor, skip, list);
+		else if (kueue_search_may_ask(s, child))
+			kueue_line_add(s, child, list, ancestor);
 	}
 }
 

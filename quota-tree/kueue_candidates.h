@@ -80,6 +80,9 @@ void kueue_line_advance(struct kueue_search *s, struct kueue_line *line);
 void kueue_line_restart(struct kueue_search *s, struct kueue_line *line);
 /* Whether the node uses more than its quota in a needed cell. */
 bool kueue_search_borrows(const struct kueue_search *s, const struct kueue_node *n);
+/* A queue that is not active runs on what it has, and nobody takes from it (Kueue's snapshot leaves
+ * it out: pkg/cache/scheduler/snapshot.go). */
+bool kueue_search_may_ask(const struct kueue_search *s, const struct kueue_node *queue);
 
 /* ---- classical order: the three lists, evicted first ---- */
 

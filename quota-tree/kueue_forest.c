@@ -311,6 +311,9 @@ uint32_t kueue_forest_root(const struct kueue_forest *f, uint32_t node)
 {
 	const struct kueue_node *n = kueue_node(f, node);
 
+	/* A cohort that nobody names any more is gone; somebody may still know its number. */
+	if (!n)
+		return node;
 	if (!n->tree->stale && !n->cyclic)
 		return n->tree->members.items[0];
 	while (kueue_node_ends(f, n) && n->wanted != KUEUE_NONE)

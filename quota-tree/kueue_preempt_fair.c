@@ -297,7 +297,8 @@ static void collect(struct kueue_search *s)
 		return;
 	vec_foreach (&s->queue->tree->members, it) {
 		struct kueue_node *n = kueue_node(s->f, *it);
-		if (n->queue && n != s->queue && kueue_search_borrows(s, n))
+		if (n->queue && n != s->queue && kueue_search_borrows(s, n) &&
+		    kueue_search_may_ask(s, n))
 			kueue_line_add(s, n, KUEUE_LIST_PRIORITY, KUEUE_NONE);
 	}
 }

@@ -371,9 +371,13 @@ void kueue_queues_set_priority(struct kueue_queues *q, struct kueue_workload *w,
 	if (w->priority == priority)
 		return;
 	if (!kueue_workload_holds_quota(w)) {
+		/* Who waits for its victims goes on doing so. */
+		bool waits = w->state != KUEUE_HELD && q->by_node.items[w->queue]->preemptor == w;
 		unsettle(q, w);
 		w->priority = priority;
 		settle(q, w);
+		if (waits)
+			kueue_queue_set_preemptor(q, q->by_node.items[w->queue], w);
 		return;
 	}
 	struct kueue_queue *queue = q->by_node.items[w->queue];

@@ -225,18 +225,19 @@ class Assigner:
             out.reasons += reasons
         return True
 
-    def first_flavor(self, i, resource):
+    def first_flavor(self, i, resource, group):
         last = self.wl.last
         if not self.options.flavor_fungibility or last is None or i >= len(last.tried):
             return 0
-        return last.tried[i].get(resource, -1) + 1
+        # An edit may have taken flavors away.
+        return (last.tried[i].get(resource, -1) + 1) % len(group.flavors)
 
     def find_flavor(self, i, requests, resource, group, before):
         pod_set = self.wl.pod_sets[i]
         requests = {r: v for r, v in requests.items() if r in group.resources}
         best, best_mode, tried = {}, WORST, -1
         reasons, attempts = [], {}
-        for index in range(self.first_flavor(i, resource), len(group.flavors)):
+        for index in range(self.first_flavor(i, resource, group), len(group.flavors)):
             tried = index
             name = group.flavors[index]
             if self.pinned and self.pinned[i].get(resource) != name:
@@ -270,10 +271,14 @@ class Assigner:
                 best, best_mode = choices, worst
                 if worst[0] == FIT:
                     break
-        if self.options.flavor_fungibility:
-            for choice in best.values():
-                choice.tried = -1 if tried == len(group.flavors) - 1 else tried
-        if best_mode[0] == FIT:
+        # Kueue leaves 0 there with FlavorFungibility off, so that nothing is ever parked; nobody
+        # can want that.
+        last = tried == len(group.flavors) - 1 or not self.options.flavor_fungibility
+        for choice in best.values():
+            choice.tried = -1 if last else tried
+        # Kueue asks the mode that it ranks by, which under PreemptionOverBorrowing may be that of a
+        # resource that fits while another does not; then its entry is skipped for ever.
+        if best and all(c.mode == ASSIGN_FIT for c in best.values()):
             reasons = []
         return best, reasons, attempts
 

@@ -66,6 +66,8 @@ class Forest:
             if node.parent and node.parent not in self.cohorts:
                 from spec import Node
                 self.cohorts[node.parent] = Node(node.parent)  # named only: no limits
+        self.quotas = {("q", n): q.quotas() for n, q in queues.items()}
+        self.quotas.update({("c", n): c.quotas() for n, c in self.cohorts.items()})
 
     # the tree
     def node(self, name):
@@ -125,7 +127,7 @@ class Forest:
 
     # quotas
     def quota(self, name, cell):
-        return self.node(name).quotas().get(cell)
+        return self.quotas[name].get(cell)
 
     def nominal(self, name, cell):
         q = self.quota(name, cell)
@@ -218,7 +220,9 @@ class Forest:
     def holding(self, held):
         """The same objects, other charges."""
         f = Forest.__new__(Forest)
-        f.flavors, f.cohorts, f.queues, f.held = self.flavors, self.cohorts, self.queues, held
+        f.flavors, f.cohorts, f.queues, f.quotas = \
+            self.flavors, self.cohorts, self.queues, self.quotas
+        f.held = held
         return f
 
     def fits(self, queue, uses):
@@ -227,7 +231,7 @@ class Forest:
     # fair sharing
     def cells(self, name):
         """Every flavor-resource that a node of this subtree names."""
-        out = set(self.node(name).quotas())
+        out = set(self.quotas[name])
         for child in self.children(name):
             out |= self.cells(child)
         return out

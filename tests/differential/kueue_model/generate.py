@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""usage: generate.py FIRST_SEED COUNT [STEPS]
+"""usage: generate.py FIRST_SEED COUNT [STEPS [kueue]]
 
+With `kueue` only what Kueue itself does: nobody is held, and freed quota counts at once.
 Random scenarios as JSON lines, with what the model decides after each step. A line is one
 operation; "expect" says what must be seen when cycles have run until nothing moves:
   decisions  in order within each cohort tree: "TREE|admit WL POD_SET*COUNT:RESOURCE=FLAVOR,..."
              or "TREE|preempt WL VICTIM/REASON ..." (only victims that were not evicted before)
-  waits      "WL REASON" of everybody whom its last own attempt left waiting
+  waits      "WL REASON|REASON" of everybody whom its own last attempts left waiting
   usage      "NODE FLAVOR RESOURCE AMOUNT", amounts above zero, queues and cohorts
   shares     "QUEUE SHARE" as status.fairSharing shows it (fair sharing only)
   counts     "QUEUE PENDING RESERVING"
@@ -25,8 +26,13 @@ def put(line):
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
+class Restless(Exception):
+    """The scenario ends here (Hub.run)."""
+
+
 class Scenario:
-    def __init__(self, seed, steps):
+    def __init__(self, seed, steps, kueue=False):
+        self.kueue = kueue
         self.seed, self.rng, self.steps = seed, random.Random(seed), steps
         self.hub, self.time, self.serial = Hub(), 1000, 0
 
@@ -48,6 +54,7 @@ class Scenario:
                 o.ignore_undeclared = self.chance(0.1)
             elif self.chance(p):
                 setattr(o, gate, False)
+        o.freed_counts_when_gone = not self.kueue
         self.hub.options = o
         put({"op": "options", "seed": self.seed, **{k: v for k, v in vars(o).items()}})
 
@@ -166,9 +173,10 @@ class Scenario:
         self.time += self.rng.randint(1, 5)
         evicted = self.pick("evicted")
         if evicted and self.chance(0.5):
-            hold = self.chance(0.1)
-            self.hub.released(evicted, hold)
-            return self.act("released", evicted, hold=hold)
+            hold = self.chance(0.1) and not self.kueue
+            listed = self.chance(0.5)
+            self.hub.released(evicted, hold, listed)
+            return self.act("released", evicted, hold=hold, listed=listed)
         what = self.rng.random()
         if what < 0.65:
             return self.add()
@@ -182,11 +190,12 @@ class Scenario:
             if name:
                 self.hub.remove(name)
                 return self.act("remove", name)
-        if what < 0.82:
+        if what < 0.82 and not self.kueue:
             name = self.pick("pending", "parked")
             if name:
-                self.hub.hold(name)
-                return self.act("hold", name)
+                listed = self.chance(0.5)
+                self.hub.hold(name, listed)
+                return self.act("hold", name, listed=listed)
         if what < 0.85:
             name = self.pick("held")
             if name:
@@ -195,7 +204,7 @@ class Scenario:
         if what < 0.88:
             name = self.pick("pending", "parked")
             if name:
-                priority = self.rng.randint(0, 3)
+                priority = (self.hub.workloads[name].priority + self.rng.randint(1, 3)) % 4
                 self.hub.set_priority(name, priority)
                 return self.act("priority", name, priority=priority)
         if what < 0.91:
@@ -213,6 +222,8 @@ class Scenario:
     def expect(self):
         hub = self.hub
         decisions = hub.run(self.time)
+        if hub.restless:
+            raise Restless
         forest = hub.forest()
 
         def tree(name):
@@ -227,28 +238,25 @@ class Scenario:
                 lines.append("%s|preempt %s%s" % (
                     tree(d[1]), d[1], "".join(" %s/%s" % v for v in d[2])))
         nodes = [("q", q) for q in sorted(hub.queues)] + [("c", c) for c in sorted(forest.cohorts)]
+        used = {c for uses in forest.held.values() for c in uses}
         out = {"decisions": sorted(lines, key=lambda x: x.split("|")[0]), "time": self.time}
-        out["waits"] = ["%s %s" % (w.name, w.told) for _, w in sorted(hub.workloads.items())
+        out["waits"] = ["%s %s" % (w.name, "|".join(sorted(hub.told_idle[w.name])))
+                        for _, w in sorted(hub.workloads.items())
                         if w.state in ("pending", "parked") and w.told]
         out["usage"] = ["%s %s %s %d" % (n[1], c[0], c[1], forest.usage(n, c)) for n in nodes
-                        for c in sorted(forest.cells(n)) if forest.usage(n, c)]
+                        for c in sorted(used | forest.cells(n)) if forest.usage(n, c)]
         if hub.options.fair_sharing:
             out["shares"] = ["%s %d" % (n[1], forest.share(n).status()) for n in nodes
                              if n[0] == "q"]
         pending = {q: [w for w in hub.workloads.values() if w.queue == q and
-                       w.state in ("pending", "parked")] for q in hub.queues}
+                       w.state in ("pending", "parked", "held") and w.listed]
+                   for q in hub.queues}
         out["counts"] = ["%s %d %d" % (q, len(pending[q]), sum(
             w.queue == q and w.state in ("admitted", "evicted") for w in hub.workloads.values()))
             for q in sorted(hub.queues)]
-        out["order"] = [" ".join([q] + [w.name for w in self.sorted_pending(q, pending[q])])
+        out["order"] = [" ".join([q] + [w.name for w in hub.sort(q, pending[q])])
                         for q in sorted(hub.queues)]
         return out
-
-    def sorted_pending(self, queue, waiting):
-        best_effort = self.hub.queues[queue].strategy == "BestEffortFIFO"
-        return sorted(waiting, key=lambda w: (
-            not (best_effort and self.hub.sticky.get(queue) == w.name),
-            -w.priority, w.queue_order, w.uid))
 
     def run(self):
         self.options()
@@ -276,7 +284,10 @@ def main():
     first, count = int(sys.argv[1]), int(sys.argv[2])
     steps = int(sys.argv[3]) if len(sys.argv) > 3 else 40
     for seed in range(first, first + count):
-        Scenario(seed, steps).run()
+        try:
+            Scenario(seed, steps, "kueue" in sys.argv[4:]).run()
+        except Restless:
+            pass
 
 
 if __name__ == "__main__":

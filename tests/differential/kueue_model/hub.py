@@ -23,6 +23,7 @@ class Hub:
         self.sticky = {}      # queue -> the preemptor that waits for its victims
         self.bulk = {}        # queue -> {shape: reason}: hopeless ones that are not tried
         self.cycle = 0
+        self.trying = {}      # queue -> (its head, tries since something changed)
 
     # the world
     def forest(self):
@@ -71,7 +72,7 @@ class Hub:
         self.enqueue(w)
 
     def enqueue(self, w):
-        w.last, w.told = None, ""
+        w.last, w.told, w.listed = None, "", True
         w.state = "pending"
         if self.hopeless(w):
             w.state, w.reason = "parked", self.bulk[w.queue][w.shape()]
@@ -100,18 +101,19 @@ class Hub:
         """By somebody else than the cycle; it holds its quota until released()."""
         self.workloads[name].state = "evicted"
 
-    def released(self, name, hold=False):
+    def released(self, name, hold=False, listed=False):
         """An evicted one has stopped."""
         w = self.workloads[name]
         w.state, w.uses, w.flavors, w.counts = "pending", {}, [], []
         self.freed(w)
         self.enqueue(w)
         if hold:
-            w.state = "held"
+            self.hold(name, listed)
 
-    def hold(self, name):
+    def hold(self, name, listed):
+        """`listed`: it goes on counting as pending (its requeueAt lies ahead)."""
         w = self.workloads[name]
-        w.state, w.told = "held", ""
+        w.state, w.told, w.listed = "held", "", listed
 
     def unhold(self, name):
         self.enqueue(self.workloads[name])
@@ -126,10 +128,11 @@ class Hub:
     def in_order(self, queue):
         """The heap of a queue."""
         waiting = [w for w in self.workloads.values() if w.queue == queue and w.state == "pending"]
-        best_effort = self.queues[queue].strategy == "BestEffortFIFO"
+        return self.sort(queue, waiting)
+
+    def sort(self, queue, waiting):
         return sorted(waiting, key=lambda w: (
-            not (best_effort and self.sticky.get(queue) == w.name),
-            -w.priority, w.queue_order, w.uid))
+            self.sticky.get(queue) != w.name, -w.priority, w.queue_order, w.uid))
 
     def run_cycle(self, now):
         """Returns what was decided: [("admit", name, flavors, counts) |
@@ -354,10 +357,14 @@ class Hub:
         if e.status == "skipped" and not e.requeue:
             e.requeue = "FailedAfterNomination"
         if e.requeue == "PendingPreemption":
-            self.sticky[w.queue] = w.name
+            # An edit of the strategy does not change what a preemptor is.
+            self.sticky[w.queue] = w.name if queue.strategy == "BestEffortFIFO" else None
+            self.trying.pop(w.queue, None)
+        elif self.sticky.get(w.queue) == w.name:
+            self.sticky[w.queue] = None
         at_once = queue.strategy == "StrictFIFO" or \
             e.requeue in ("FailedAfterNomination", "PendingPreemption")
-        if at_once or (w.last is not None and w.last.pending()):
+        if at_once or (w.last is not None and w.last.pending() and self.goes_on_trying(w)):
             return
         w.state = "parked"
         if self.options.equivalence_hashing and queue.strategy == "BestEffortFIFO":
@@ -367,24 +374,40 @@ class Hub:
                         other.shape() == w.shape():
                     other.state, other.reason = "parked", e.reason
 
+    def goes_on_trying(self, w):
+        """Two pod sets may take turns in leaving flavors for ever. Kueue's queue is blocked then;
+        here one gives up when every flavor has been first and nothing has changed meanwhile."""
+        name, tries = self.trying.get(w.queue, (None, 0))
+        tries = tries + 1 if name == w.name else 1
+        self.trying[w.queue] = (w.name, tries)
+        return tries <= 2 + sum(len(g.flavors) for g in self.queues[w.queue].groups)
+
     def run(self, now, most=200):
-        """Cycles until nothing moves; all decisions in order."""
-        out, seen = [], set()
+        """Cycles until nothing moves; all decisions in order. Afterwards told_idle has what each
+        one's attempts said since the last decision. `restless`: somebody with several pod sets
+        goes round its flavors for ever (the head of a StrictFIFO queue, or one that waits for its
+        victims); what comes next depends on the moment."""
+        out, seen = [], []
+        self.told_idle, self.trying = {}, {}
         for _ in range(most):
             decided = self.run_cycle(now)
             out += decided
             if decided:
-                seen = set()
+                seen, self.told_idle, self.trying = [], {}, {}
                 continue
+            for w in self.workloads.values():
+                self.told_idle.setdefault(w.name, set()).add(w.told)
             mark = self.signature()
             if mark in seen:
+                self.restless = len(seen) - seen.index(mark) > 1
                 return out
-            seen.add(mark)
+            seen.append(mark)
         raise RuntimeError("no end")
 
     def signature(self):
         return (tuple(sorted((w.name, w.state, repr(w.last and w.last.tried))
-                             for w in self.workloads.values())), tuple(sorted(self.sticky.items())))
+                             for w in self.workloads.values())),
+                tuple(sorted(self.sticky.items(), key=str)), tuple(sorted(self.trying.items())))
 
     def check(self):
         """What must hold after every step: nobody above a limit that no edit has lowered."""

@@ -102,6 +102,7 @@ class Workload:
     queue_order: int = 0
     # standing
     state: str = "pending"  # pending, parked, held, admitted, evicted
+    listed: bool = True     # counts as pending unless it holds quota
     uses: dict = field(default_factory=dict)     # cell -> amount, while admitted or evicted
     flavors: list = field(default_factory=list)  # of each pod set: resource -> flavor
     counts: list = field(default_factory=list)
