@@ -65,7 +65,8 @@ static int64_t held_in(const struct world_replay *p, const char *queue, const ch
 	map_foreach (&p->workloads, e) {
 		const struct world_held *h = e->value;
 		const struct world_queue *q = map_get_str(&p->queues, h->queue);
-		if (queue ? strcmp(h->queue, queue) == 0 : q && strcmp(q->cohort, cohort) == 0)
+		if (queue ? strcmp(h->queue, queue) == 0
+			  : q && cohort && strcmp(q->cohort, cohort) == 0)
 			sum += h->cpu;
 	}
 	return sum;

@@ -61,7 +61,7 @@ static struct kueue_quota random_quota(struct model *m)
 
 static void set_queue(struct model *m, size_t i)
 {
-	char name[8], cohort[8] = "";
+	char name[16], cohort[16] = "";
 	const struct kueue_group_spec group = {resource_names, m->n_resources, flavor_names,
 					       m->n_flavors, m->quotas[i]};
 	struct kueue_queue_spec spec = {.weight = 1, .preemption = m->policies[i]};
