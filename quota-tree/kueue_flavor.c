@@ -40,12 +40,12 @@ static enum kueue_why topology_why(const struct kueue_seek *s, const struct kueu
 				   const struct kueue_shape_set *set)
 {
 	struct span name = flavor->spec.topology;
-	const struct kueue_topology *t;
+	const struct kueue_topology *t = name.len ? map_get(&s->f->topologies, name) : NULL;
 
 	if (!s->f->options.topology_aware || (!set->topology && s->queue->topologies_only))
 		return KUEUE_WHY_NONE;
 	if (!set->topology)
-		return name.len ? KUEUE_WHY_TOPOLOGY_ONLY : KUEUE_WHY_NONE;
+		return t ? KUEUE_WHY_TOPOLOGY_ONLY : KUEUE_WHY_NONE;
 	if (name.len == 0) {
 		/* It may still provide what the pods themselves do not ask. */
 		for (size_t i = 0; i < set->n_requests; i++)
@@ -53,7 +53,6 @@ static enum kueue_why topology_why(const struct kueue_seek *s, const struct kueu
 				return KUEUE_WHY_NO_TOPOLOGY;
 		return KUEUE_WHY_NONE;
 	}
-	t = map_get(&s->f->topologies, name);
 	if (!t)
 		return KUEUE_WHY_TOPOLOGY_UNKNOWN;
 	return has_levels(t, set) ? KUEUE_WHY_NONE : KUEUE_WHY_NO_LEVEL;

@@ -44,6 +44,8 @@ int kueue_forest_set_cohort(struct kueue_forest *f, const struct kueue_cohort_sp
 			    struct err *reterr) MUST_CHECK;
 int kueue_forest_set_queue(struct kueue_forest *f, const struct kueue_queue_spec *spec,
 			   struct err *reterr) MUST_CHECK;
+/* A flavor whose topology was not set is nobody's alone. (Kueue never gets that far: its queues are
+ * inactive with TopologyNotFound, which is core's word here.) */
 int kueue_forest_set_topology(struct kueue_forest *f, const struct kueue_topology_spec *spec,
 			      struct err *reterr) MUST_CHECK;
 void kueue_forest_remove_topology(struct kueue_forest *f, struct span name);

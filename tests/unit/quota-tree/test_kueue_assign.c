@@ -260,6 +260,8 @@ static void flavors_with_a_topology_are_for_those_that_ask(void **state)
 	kueue_assign(w.f, rack, NULL, &w.a);
 	assert_non_null(
 	    strstr(message(&w, rack), "Flavor \"two\" information missing in TAS cache"));
+	kueue_assign(w.f, plain, NULL, &w.a);
+	assert_string_equal(flavor_of(&w, 0), "two");
 	kt_done(&w);
 }
 
