@@ -8,6 +8,7 @@
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/queue_status.h"
+#include "core/kueue/room.h"
 #include "core/kueue/workload_restore.h"
 #include "kube/quantity.h"
 
@@ -280,6 +281,24 @@ struct victim {
 };
 struct victims VEC(struct victim);
 
+/* Whether its gang could start once they are gone; else it waits for the room that it lacks. */
+static bool is_worth_it(struct core *c, struct kueue_entry *e)
+{
+	struct workload *w = e->workload->owner;
+	struct err err = ERR_INIT;
+
+	if (!w->job)
+		return true;
+	take_sets(w, &e->assignment);
+	bool asked = admission_ask(c, w, &err) == 0;
+	workload_drop_sets(w);
+	if (asked && room_choose(c, e))
+		return true;
+	if (asked)
+		wait_for(c, w, w->job->ask);
+	return false;
+}
+
 /* The engine files the victims as evicted now; what follows from that comes after the cycle. */
 static void run_preemption(struct core *c, struct kueue_entry *e, struct victims *victims)
 {
@@ -304,7 +323,12 @@ static bool run_cycle(struct core *c)
 		c->pump_budget--;
 		if (e->kind == KUEUE_ENTRY_FITS)
 			run_fit(c, e);
-		if (e->kind == KUEUE_ENTRY_PREEMPTS)
+		while (e->kind == KUEUE_ENTRY_PREEMPTS && !is_worth_it(c, e))
+			if (!kueue_cycle_refuse(q, e)) {
+				tell_entry(c, e);
+				break;
+			}
+		if (e->kind == KUEUE_ENTRY_PREEMPTS && e->victims.items.len)
 			run_preemption(c, e, &victims);
 		else if (e->kind == KUEUE_ENTRY_WAITS)
 			tell_entry(c, e);

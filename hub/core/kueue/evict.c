@@ -75,8 +75,10 @@ void evict_preempted(struct core *c, struct workload *w, const struct workload *
 	const char *reason = kueue_preempt_reason_to_string(why);
 	auto_buf text = BUF_MAX(4096), from = BUF_MAX(1024), to = BUF_MAX(1024);
 
-	if (w->evicted_at)
-		return; /* its pods are on their way out: it is counted, not evicted again */
+	/* Its pods are on their way out, or it had none and is back already: it was counted by
+	 * several preemptors, and is evicted once. */
+	if (w->evicted_at || !w->unit || w->unit->state != KUEUE_EVICTED)
+		return;
 	add_path(c, preemptor->unit->queue, &from);
 	add_path(c, w->unit->queue, &to);
 	buf_addf(&text,

@@ -259,6 +259,7 @@ void workload_review(struct core *c, struct workload *w)
 		workload_timer(c, w, w->requeue_at);
 	if (workload_holds_quota(w)) {
 		evict_if_stopped(c, w);
+		w->wait = wait_of(c, w);
 		return;
 	}
 	workload_wait_text(c, w, &text);

@@ -249,7 +249,7 @@ static void reconcile(struct core *c, struct workload *w, const struct workload_
 		workload_set_requeue(c, w);
 		workload_set_condition(c, w, "Requeued", true, "Reactivated",
 				       "The workload was reactivated");
-	} else if (!workload_holds_quota(w) && s->requeued.present) {
+	} else if (!workload_holds_quota(w) && !w->edit && s->requeued.present) {
 		w->requeued_false = !s->requeued.is;
 	}
 	if (was_given_back(w, s)) {

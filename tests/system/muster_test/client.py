@@ -28,6 +28,8 @@ KINDS = {
     "jobs": ("/apis/batch/v1", True),
     "pytorchjobs": ("/apis/kubeflow.org/v1", True),
     "jobsets": ("/apis/jobset.x-k8s.io/v1alpha2", True),
+    "rayjobs": ("/apis/ray.io/v1", True),
+    "workloads": ("/apis/kueue.x-k8s.io/v1beta2", True),
     "priorityclasses": ("/apis/scheduling.k8s.io/v1", False),
     "propagationpolicies": ("/apis/policy.one.alibabacloud.com/v1alpha1", True),
     "clusterpropagationpolicies": ("/apis/policy.one.alibabacloud.com/v1alpha1", False),

@@ -511,6 +511,59 @@ static void a_borrower_gives_back_to_the_queue_that_lent(void **state)
 	assert_string_equal(of_job(w, "a1", "Evicted", "status"), "");
 }
 
+/* Quota would be free with dev gone, nodes never: 12 cpus on a node of 8. */
+static void nobody_is_evicted_for_a_gang_that_could_not_start(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8);
+
+	priority_class(w, "prod", 1000);
+	priority_class(w, "dev", 100);
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 12, ",'preemption':{'withinClusterQueue':'LowerPriority'}");
+	local_queue(w, "lq", "cq");
+	classed_job(w, "dev1", "lq", "dev", 4);
+	world_settle(w);
+	classed_job(w, "prod1", "lq", "prod", 12);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "dev1"));
+	assert_string_equal(of_job(w, "dev1", "Evicted", "status"), "");
+	assert_string_equal(of_job(w, "prod1", "QuotaReserved", "reason"),
+			    "TopologyPlacementFailed");
+	/* With a node that would do, dev gives way: quota is for one of them. */
+	model_add_node(m, "large", 12, 0);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "prod1"));
+	assert_null(model_copy(m, "default", "dev1"));
+}
+
+/* 4 cpus more: two dev jobs on c1, or one on c2. */
+static void the_member_with_the_fewest_victims_is_taken(void **state)
+{
+	struct world *w = *state;
+	struct model *a = world_join(w, "c1", 1, 4), *b = world_join(w, "c2", 1, 5);
+
+	priority_class(w, "prod", 1000);
+	priority_class(w, "dev", 100);
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 8, ",'preemption':{'withinClusterQueue':'LowerPriority'}");
+	local_queue(w, "lq", "cq");
+	classed_job(w, "small1", "lq", "dev", 2);
+	classed_job(w, "small2", "lq", "dev", 2);
+	world_settle(w);
+	classed_job(w, "large", "lq", "dev", 4);
+	world_settle(w);
+	assert_non_null(model_copy(a, "default", "small1"));
+	assert_non_null(model_copy(a, "default", "small2"));
+	assert_non_null(model_copy(b, "default", "large"));
+	classed_job(w, "prod", "lq", "prod", 4);
+	world_settle(w);
+	assert_non_null(model_copy(b, "default", "prod"));
+	assert_non_null(model_copy(a, "default", "small1"));
+	assert_non_null(model_copy(a, "default", "small2"));
+	assert_null(model_copy(b, "default", "large"));
+}
+
 static void a_workload_that_its_user_deactivates_stops_and_comes_back_when_told(void **state)
 {
 	struct world *w = *state;
@@ -700,6 +753,8 @@ int main(void)
 	    STORY(a_prod_job_preempts_a_dev_job_which_keeps_its_place),
 	    STORY(a_preemption_survives_a_restart_at_any_moment),
 	    STORY(a_borrower_gives_back_to_the_queue_that_lent),
+	    STORY(nobody_is_evicted_for_a_gang_that_could_not_start),
+	    STORY(the_member_with_the_fewest_victims_is_taken),
 	    STORY(a_workload_that_its_user_deactivates_stops_and_comes_back_when_told),
 	    STORY(hold_lets_run_what_runs_and_drain_takes_it_back),
 	    STORY(a_job_over_its_execution_time_is_deactivated),

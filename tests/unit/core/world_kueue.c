@@ -178,7 +178,8 @@ void world_add_kueue(const struct world *w, struct buf *out)
 		struct kueue_counts n = {0};
 		if (q->node != KUEUE_NONE)
 			n = kueue_queues_count(k->queues, q->node);
-		buf_addf(out, "queue %s %zu %zu %zu", q->name, n.pending, n.reserving, n.admitted);
+		buf_addf(out, "queue %s stop=%d %zu %zu %zu", q->name, (int)q->stop, n.pending,
+			 n.reserving, n.admitted);
 		for (size_t i = 0; i < n.pending; i++)
 			buf_addf(out, " %.*s",
 				 SPAN_ARGS(kueue_queues_at(k->queues, q->node, i)->name));

@@ -4,6 +4,7 @@
 #include "core/admission/starvation.h"
 #include "core/binding.h"
 #include "core/job.h"
+#include "core/kueue/workload.h"
 #include "core/member.h"
 #include "policies/cluster_view.h"
 
@@ -192,6 +193,10 @@ static void add_job(const struct world *w, const struct job *j, struct buf *b)
 	/* Of a job that is over, a record that came back knows the pods that are told of since. */
 	buf_addf(b, " pods=%u held=%" PRId64, j->holds ? j->live_pods : 0,
 		 ledger_pods(c->ledger, j->number));
+	if (j->workload)
+		buf_addf(b, " workload=%d wait=%d evicted=%d",
+			 j->workload->unit ? (int)j->workload->unit->state : -1,
+			 (int)j->workload->wait, j->workload->evicted_at != 0);
 	if (j->unit)
 		buf_addf(b, " unit=%s position=%zu",
 			 elastic_tree_path(c->quota.tree, elastic_unit_node(j->unit)).ptr,

@@ -1,0 +1,375 @@
+/*
+ * Kueue's queues under members that lose answers, a hub that is killed at any turn, and users who
+ * change their minds. After every turn world_check() looks at the engine, at jobs against
+ * workloads, and at every row that was written; at the end everything has to come to rest with
+ * nothing held.
+ *
+ * SIM_SEEDS=first:count runs others than the suite's.
+ */
+#include "world.h"
+
+#include "core/kueue/kueue.h"
+#include "core/kueue/workload.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_JOBS 16
+#define STEPS	 300
+
+struct sim {
+	struct world w;
+	uint64_t random;
+	size_t n_jobs, n_own;
+	bool deleted[MAX_JOBS], refused[MAX_JOBS];
+};
+
+static uint64_t current_seed;
+
+static unsigned below(struct sim *s, unsigned n)
+{
+	s->random ^= s->random << 13;
+	s->random ^= s->random >> 7;
+	s->random ^= s->random << 17;
+	return (unsigned)((s->random >> 11) % n);
+}
+
+static void must(struct sim *s, uint16_t type, const char *text)
+{
+	assert_int_equal(world_create(&s->w, type, text), ERR_NONE);
+}
+
+#define API "'apiVersion':'kueue.x-k8s.io/v1beta2','kind':"
+
+static void open_sim(struct sim *s, uint64_t seed)
+{
+	char text[1024];
+
+	*s = (struct sim){.random = seed * 0x9e3779b97f4a7c15ULL + 1};
+	s->w.seed = seed * 100003;
+	s->w.keep_finished = 3600 * USEC_PER_SEC;
+	world_open(&s->w);
+	s->w.after_turn = world_check;
+	must(s, TYPE_WORKLOAD_PRIORITY_CLASS,
+	     "{" API "'WorkloadPriorityClass','metadata':{'name':'high'},'value':1000}");
+	must(s, TYPE_RESOURCE_FLAVOR,
+	     "{" API "'ResourceFlavor','metadata':{'name':'f'},'spec':{}}");
+	for (int q = 0; q < 2; q++) {
+		(void)snprintf(
+		    text, sizeof(text),
+		    "{" API "'ClusterQueue','metadata':{'name':'cq%d'},'spec':{'cohortName':'all',"
+		    "'queueingStrategy':'%s','namespaceSelector':{},'preemption':{"
+		    "'withinClusterQueue':'LowerPriority','reclaimWithinCohort':'Any'},"
+		    "'resourceGroups':[{'coveredResources':['cpu'],'flavors':[{'name':'f',"
+		    "'resources':[{'name':'cpu','nominalQuota':%d}]}]}]}}",
+		    q, below(s, 2) ? "StrictFIFO" : "BestEffortFIFO", 3 + (int)below(s, 4));
+		must(s, TYPE_CLUSTER_QUEUE, text);
+		(void)snprintf(text, sizeof(text),
+			       "{" API "'LocalQueue','metadata':{'name':'lq%d','namespace':"
+			       "'default'},'spec':{'clusterQueue':'cq%d'}}",
+			       q, q);
+		must(s, TYPE_LOCAL_QUEUE, text);
+	}
+	world_join(&s->w, "c1", 1, 4 + (int)below(s, 4));
+	world_join(&s->w, "c2", 2, 3);
+}
+
+/* ---- steps ---- */
+
+static void await(struct sim *s)
+{
+	for (int i = 0; s->w.waiting && i < 200; i++)
+		world_turn(&s->w);
+	assert_int_equal(s->w.waiting, 0);
+}
+
+static void job_name(size_t i, char out[32])
+{
+	(void)snprintf(out, 32, "j%zu", i);
+}
+
+static void step_create(struct sim *s)
+{
+	char more[256], name[32];
+
+	if (s->n_jobs == MAX_JOBS)
+		return;
+	job_name(s->n_jobs, name);
+	(void)snprintf(more, sizeof(more), ",'labels':{'kueue.x-k8s.io/queue-name':'lq%u'%s}",
+		       below(s, 2), below(s, 3) ? "" : ",'kueue.x-k8s.io/priority-class':'high'");
+	auto_free char *text =
+	    world_job_text("default", name, 1 + (int)below(s, 2), 1 + (int)below(s, 2), more);
+	world_send_create(&s->w, TYPE_JOB, text);
+	await(s);
+	s->refused[s->n_jobs++] = s->w.err.kind != ERR_NONE;
+}
+
+static void step_own(struct sim *s)
+{
+	char text[512];
+
+	if (s->n_own == 6)
+		return;
+	(void)snprintf(text, sizeof(text),
+		       "{" API "'Workload','metadata':{'name':'own%zu','namespace':'default'},"
+		       "'spec':{'active':true,'queueName':'lq%u','priority':%u,'podSets':[{'name':"
+		       "'main','count':1,'template':{'spec':{'containers':[{'name':'c','resources'"
+		       ":{'requests':{'cpu':1}}}]}}}]}}",
+		       s->n_own++, below(s, 2), below(s, 2) * 500);
+	world_send_create(&s->w, TYPE_WORKLOAD, text);
+	await(s);
+}
+
+/* What its creator does: ends it, or gives back what an eviction wants. */
+static void end_own(struct sim *s, size_t i)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "own%zu", i);
+	if (!world_exists(&s->w, TYPE_WORKLOAD, "default", name))
+		return;
+	world_send_patch(&s->w, TYPE_WORKLOAD, "default", name,
+			 "{'status':{'conditions':[{'type':'Finished','status':'True','reason':"
+			 "'ByTest','message':'','lastTransitionTime':'2026-01-01T00:00:00Z'}]}}");
+	await(s);
+}
+
+static void step_delete(struct sim *s)
+{
+	char name[32];
+	size_t i = s->n_jobs ? below(s, (unsigned)s->n_jobs) : 0;
+
+	job_name(i, name);
+	if (!s->n_jobs || s->deleted[i] || !world_exists(&s->w, TYPE_JOB, "default", name))
+		return;
+	s->deleted[i] = true;
+	world_send_delete(&s->w, TYPE_JOB, "default", name);
+	await(s);
+}
+
+/* spec.active of some job's Workload, this way or that. */
+static void step_active(struct sim *s)
+{
+	char name[32], workload[STORE_MAX_NAME + 1];
+	size_t i = s->n_jobs ? below(s, (unsigned)s->n_jobs) : 0;
+
+	job_name(i, name);
+	const struct job *j = world_record(&s->w, TYPE_JOB, "default", name);
+	if (!j || !j->workload || !j->workload->exists)
+		return;
+	(void)snprintf(workload, sizeof(workload), "%.*s", SPAN_ARGS(j->workload->name));
+	world_send_patch(&s->w, TYPE_WORKLOAD, "default", workload,
+			 below(s, 2) ? "{'spec':{'active':true}}" : "{'spec':{'active':false}}");
+	await(s);
+}
+
+static void step_policy(struct sim *s)
+{
+	static const char *const policies[] = {"None", "None", "Hold", "HoldAndDrain"};
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "{'spec':{'stopPolicy':'%s'}}", policies[below(s, 4)]);
+	world_send_patch(&s->w, TYPE_CLUSTER_QUEUE, "", below(s, 2) ? "cq0" : "cq1", text);
+	await(s);
+}
+
+static void step_answer(struct sim *s)
+{
+	if (s->w.orders.len == 0)
+		return;
+	struct order *o = s->w.orders.items[below(s, (unsigned)s->w.orders.len)];
+	unsigned luck = below(s, 100);
+
+	if (luck < 85)
+		world_answer(&s->w, o);
+	else
+		world_lose(&s->w, o, luck < 93);
+}
+
+static struct model *some_member(struct sim *s)
+{
+	return s->w.members[below(s, (unsigned)s->w.n_members)];
+}
+
+static void step_stream(struct sim *s)
+{
+	struct model *m = some_member(s);
+	struct fact *f;
+
+	for (unsigned n = 1 + below(s, 8); n > 0 && (f = model_next_fact(m)); n--)
+		world_push(&s->w, f);
+}
+
+/* A preemptor stands first until its victims are gone; that is forgotten with the process, as in
+ * Kueue: it takes its own place then, and preempts nobody twice. */
+static bool has_preemptor(const struct sim *s)
+{
+	map_foreach (&s->w.core->kueue->workloads, e) {
+		const struct workload *w = e->value;
+		if (w->unit && w->unit->sticky)
+			return true;
+	}
+	return false;
+}
+
+/* Memory that is built from the store is the one that there was. Before the first cycle: that one
+ * tries everybody anew, as Kueue does when it starts, also who was parked before others came whom
+ * it may preempt. */
+static void step_compare(struct sim *s)
+{
+	world_run(&s->w);
+	if (has_preemptor(s))
+		return;
+	auto_free char *before = world_memory(&s->w);
+	world_restart(&s->w);
+	auto_free char *after = world_memory(&s->w);
+	struct span a = span_of(before), b = span_of(after);
+	while (a.len || b.len) {
+		struct span was = span_split(&a, '\n'), is = span_split(&b, '\n');
+		if (span_eq(was, is))
+			continue;
+		(void)fprintf(stderr, "before:\n%s\nafter:\n%s\n", before, after);
+		fail_msg("a restart changed memory from\n%.*s\nto\n%.*s", SPAN_ARGS(was),
+			 SPAN_ARGS(is));
+	}
+}
+
+static void step(struct sim *s)
+{
+	unsigned dice = below(s, 1000);
+
+	if (dice < 80)
+		step_create(s);
+	else if (dice < 110)
+		step_own(s);
+	else if (dice < 125)
+		end_own(s, below(s, 6));
+	else if (dice < 140)
+		step_delete(s);
+	else if (dice < 155)
+		step_active(s);
+	else if (dice < 165)
+		step_policy(s);
+	else if (dice < 430)
+		step_answer(s);
+	else if (dice < 580)
+		step_stream(s);
+	else if (dice < 700)
+		(void)model_step(some_member(s), s->w.now);
+	else if (dice < 730)
+		world_restart(&s->w);
+	else if (dice < 740)
+		step_compare(s);
+	else if (dice < 800)
+		s->w.now += below(s, 400) * USEC_PER_MS;
+	else
+		world_turn(&s->w);
+}
+
+/* ---- the end ---- */
+
+static size_t unsettled(struct sim *s)
+{
+	size_t n = 0;
+	char name[32];
+
+	for (size_t i = 0; i < s->n_jobs; i++) {
+		job_name(i, name);
+		if (s->refused[i])
+			continue;
+		if (s->deleted[i])
+			n += world_exists(&s->w, TYPE_JOB, "default", name);
+		else
+			n += strcmp(world_field(&s->w, TYPE_JOB, "default", name,
+						"status.conditions.0.type"),
+				    "Complete") != 0;
+	}
+	return n;
+}
+
+static void activate_all(struct sim *s)
+{
+	struct VEC(char *) names = {0};
+
+	map_foreach (&s->w.core->kueue->workloads, e) {
+		const struct workload *w = e->value;
+		if (w->job && w->inactive)
+			vec_push(&names, xstrndup(w->name.ptr, w->name.len));
+	}
+	vec_foreach (&names, n) {
+		(void)world_patch(&s->w, TYPE_WORKLOAD, "default", *n, "{'spec':{'active':true}}");
+		free(*n);
+	}
+	vec_done(&names);
+}
+
+static void come_to_rest(struct sim *s)
+{
+	world_settle(&s->w);
+	for (int q = 0; q < 2; q++)
+		assert_int_equal(world_patch(&s->w, TYPE_CLUSTER_QUEUE, "", q ? "cq1" : "cq0",
+					     "{'spec':{'stopPolicy':'None'}}"),
+				 ERR_NONE);
+	world_settle(&s->w);
+	for (size_t i = 0; i < s->n_own; i++)
+		end_own(s, i);
+	activate_all(s);
+	for (int i = 0; i < 200 && unsettled(s) > 0; i++) {
+		world_settle(&s->w);
+		world_advance(&s->w, USEC_PER_SEC);
+	}
+	world_settle(&s->w);
+}
+
+static void check_end(struct sim *s)
+{
+	struct kueue *k = s->w.core->kueue;
+
+	if (unsettled(s)) {
+		auto_free char *memory = world_memory(&s->w);
+		fail_msg("%zu jobs never came to rest:\n%s", unsettled(s), memory);
+	}
+	assert_int_equal(k->workloads.len, 0);
+	for (int q = 0; q < 2; q++) {
+		struct kueue_counts n = kueue_queues_count(
+		    k->queues, kueue_forest_queue(k->forest, q ? SPAN("cq1") : SPAN("cq0")));
+		assert_int_equal(n.pending + n.reserving + n.admitted, 0);
+	}
+}
+
+static void run_seed(uint64_t seed)
+{
+	struct sim s;
+
+	current_seed = seed;
+	open_sim(&s, seed);
+	for (int i = 0; i < STEPS; i++)
+		step(&s);
+	come_to_rest(&s);
+	check_end(&s);
+	world_close(&s.w);
+}
+
+static void queues_come_to_rest_whatever_happens(void **state)
+{
+	const char *given = getenv("SIM_SEEDS");
+	uint64_t first = 1, count = 12;
+
+	(void)state;
+	if (given && sscanf(given, "%" SCNu64 ":%" SCNu64, &first, &count) < 1)
+		fail_msg("SIM_SEEDS=first:count");
+	for (uint64_t seed = first; seed < first + count; seed++) {
+		if (given)
+			print_message("seed %" PRIu64 "\n", seed);
+		run_seed(seed);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(queues_come_to_rest_whatever_happens),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
