@@ -3,6 +3,7 @@
 #include "api/job_columns.h"
 #include "base/json.h"
 #include "kube/object.h"
+#include "kube/schema.h"
 
 /* Rows are stored as the first kind of their type (kind.h). */
 static const struct kind *stored_kind(const struct render *r)
@@ -36,6 +37,29 @@ static void add_spliced(const struct render *r, struct span json, struct buf *ou
 	buf_add(out, comma, json.len - (size_t)(comma - json.ptr));
 }
 
+/* Whether the kind's schema may have more defaults than when the object was written. */
+static bool is_older(const struct render *r, uint64_t revision)
+{
+	return revision && revision < r->kind->defaults_since;
+}
+
+/* As it would be written now: defaults of a schema that came later are in, fields that it does not
+ * know any more are not (apiextensions does both when it reads from its store). */
+static struct buf renew(const struct render *r, struct span json)
+{
+	auto_json *tree = NULL;
+	struct field_errors ignored = {0};
+	struct buf text = BUF_INIT;
+	if (json_parse(json, NULL, &tree, NULL) < 0) {
+		text.failed = true;
+		return text;
+	}
+	schema_apply(r->kind->schema, tree, &ignored, NULL);
+	json_print(tree, &text);
+	field_errors_done(&ignored);
+	return text;
+}
+
 static void add_json(const struct render *r, struct span json, struct buf *out)
 {
 	const struct kind *stored = stored_kind(r);
@@ -47,9 +71,20 @@ static void add_json(const struct render *r, struct span json, struct buf *out)
 		add_spliced(r, json, out);
 }
 
+static void add_object(const struct render *r, const struct store_object *o, struct buf *out)
+{
+	if (is_older(r, o->revision)) {
+		auto_buf text = renew(r, o->json);
+		out->failed = out->failed || text.failed;
+		add_json(r, buf_span(&text), out);
+	} else {
+		add_json(r, o->json, out);
+	}
+}
+
 void render_json(const struct render *r, const struct store_object *o, struct buf *out)
 {
-	add_json(r, o->json, out);
+	add_object(r, o, out);
 }
 
 static struct span metadata_of(const struct store_object *o)
@@ -71,11 +106,13 @@ static void add_partial(const struct render *r, struct span metadata, struct buf
 	buf_add_char(out, '}');
 }
 
-static void add_row(const struct render *r, struct span json, bool first, struct buf *out)
+static void add_row(const struct render *r, const struct store_object *o, bool first,
+		    struct buf *out)
 {
+	struct span json = o->json;
 	struct buf own = BUF_INIT;
-	if (stored_kind(r) != r->kind) {
-		add_json(r, json, &own);
+	if (stored_kind(r) != r->kind || is_older(r, o->revision)) {
+		add_object(r, o, &own);
 		json = buf_span(&own);
 	}
 	table_row_begin(r->kind, json, r->now, first, out);
@@ -92,23 +129,23 @@ void render_table_begin(const struct render *r, const struct table_meta *meta, b
 			 r->bindings ? &job_columns_more : NULL, out);
 }
 
-static void add_table(const struct render *r, struct span json, uint64_t revision, bool columns,
+static void add_table(const struct render *r, const struct store_object *o, bool columns,
 		      struct buf *out)
 {
-	struct table_meta meta = {.revision = revision, .remaining = -1};
+	struct table_meta meta = {.revision = o->revision, .remaining = -1};
 	render_table_begin(r, &meta, columns, out);
-	add_row(r, json, true, out);
+	add_row(r, o, true, out);
 	table_end(out);
 }
 
 void render_object(const struct render *r, const struct store_object *o, struct buf *out)
 {
 	if (r->form == FORM_TABLE)
-		add_table(r, o->json, o->revision, true, out);
+		add_table(r, o, true, out);
 	else if (r->form == FORM_PARTIAL)
 		add_partial(r, metadata_of(o), out);
 	else
-		add_json(r, o->json, out);
+		add_object(r, o, out);
 }
 
 void render_text(const struct render *r, struct span json, struct buf *out)
@@ -121,7 +158,7 @@ void render_event_object(const struct render *r, const struct store_object *o, b
 			 struct buf *out)
 {
 	if (r->form == FORM_TABLE)
-		add_table(r, o->json, o->revision, columns, out);
+		add_table(r, o, columns, out);
 	else
 		render_object(r, o, out);
 }
@@ -170,7 +207,7 @@ void render_list_item(const struct render *r, const struct store_object *o, bool
 		      struct buf *out)
 {
 	if (r->form == FORM_TABLE) {
-		add_row(r, o->json, first, out);
+		add_row(r, o, first, out);
 		return;
 	}
 	if (!first)
@@ -178,7 +215,7 @@ void render_list_item(const struct render *r, const struct store_object *o, bool
 	if (r->form == FORM_PARTIAL)
 		add_partial(r, metadata_of(o), out);
 	else
-		add_json(r, o->json, out);
+		add_object(r, o, out);
 }
 
 void render_list_end(const struct render *r, const struct table_meta *meta, struct buf *out)

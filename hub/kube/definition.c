@@ -109,6 +109,17 @@ static void set_deprecation(struct definition *d, struct kind *k, const struct c
 	k->deprecation = arena_strndup(&d->mem, buf_span(&b).ptr, b.len);
 }
 
+/* Schemas of definitions refer to nothing but metadata's, which has no defaults. */
+static bool has_defaults(const struct schema *s, const struct schema *object_meta)
+{
+	if (!s || s == object_meta)
+		return false;
+	for (size_t i = 0; i < s->n_fields; i++)
+		if (s->fields[i].default_json || has_defaults(s->fields[i].schema, object_meta))
+			return true;
+	return has_defaults(s->items, object_meta);
+}
+
 static void set_kind(struct definition *d, struct kind *k, const struct cJSON *version)
 {
 	const struct cJSON *spec = json_get(d->tree, "spec"), *names = json_get(spec, "names"),
@@ -127,6 +138,8 @@ static void set_kind(struct definition *d, struct kind *k, const struct cJSON *v
 	k->scope = scope && strcmp(scope, "Cluster") == 0 ? KIND_CLUSTER : KIND_NAMESPACED;
 	k->has_status = json_is(json_get(subs, "status"), JSON_OBJECT);
 	k->schema = schema_compile(&d->mem, schema, d->options.object_meta);
+	if (has_defaults(k->schema, d->options.object_meta))
+		k->defaults_since = d->options.defaults_since;
 	k->terminating = json_str(json_get(d->tree, "metadata"), "deletionTimestamp") != NULL;
 	set_columns(d, k, json_get(version, "additionalPrinterColumns"));
 	set_scale(d, k, json_get(subs, "scale"));

@@ -17,7 +17,8 @@ struct definition;
 struct cJSON;
 
 struct definition_options {
-	struct span json; /* the CustomResourceDefinition, checked */
+	struct span json;	 /* the CustomResourceDefinition, checked */
+	uint64_t defaults_since; /* struct kind's, of versions whose schema has defaults */
 	uint16_t type;
 	const char *stored_version;
 	const struct schema *object_meta;

@@ -106,6 +106,9 @@ struct kind {
 	size_t n_selectable;
 	const char *deprecation; /* Warning of every request, or NULL */
 	bool terminating;	 /* its definition is being deleted: no new objects */
+	/* Objects that were written before this revision may lack defaults that the schema has now;
+	 * who reads them gets these (apiextensions' defaulting on reads). 0: there are none. */
+	uint64_t defaults_since;
 };
 
 struct kind_set {

@@ -11,9 +11,12 @@
 
 #include <errno.h>
 
-#define TYPE_KEY  "user-type/" /* + uid -> "<type> <stored version>" */
-#define NEXT_TYPE "next-user-type"
-#define ROWS_EACH 2
+#define TYPE_KEY "user-type/" /* + uid -> "<type> <stored version>" */
+/* Objects that were defaulted by the schema before, and are not committed yet: the core's queue and
+ * what the workers have, generously. */
+#define WRITES_UNDER_WAY 16384
+#define NEXT_TYPE	 "next-user-type"
+#define ROWS_EACH	 2
 /* Objects looked at per step, removed or not. */
 #define STEP_OBJECTS 256
 
@@ -76,15 +79,21 @@ static bool parse_type(struct span value, uint16_t *ret_type, struct span *ret_v
 
 /* Serves what the object says, if it is established. A definition that does not compile, which
  * only a newer program can have written, is left as it was. */
-static void compile(struct definitions *d, struct definitions_item *it, struct span json)
+static void compile(struct registry *r, struct definitions_item *it,
+		    const struct store_object *object)
 {
+	struct definitions *d = &r->definitions;
+	/* A pending change has no revision yet: it gets one after all that are committed. */
+	uint64_t revision =
+	    object->revision ? object->revision : store_revision(registry_store(r, d->kind)) + 1;
 	struct definition *made = NULL;
-	struct definition_options o = {.json = json,
+	struct definition_options o = {.json = object->json,
+				       .defaults_since = revision + WRITES_UNDER_WAY,
 				       .type = it->type,
 				       .stored_version = it->stored_version,
 				       .object_meta = crd_object_meta(d->kind)};
 
-	if (!it->type || !definition_status_established(json) ||
+	if (!it->type || !definition_status_established(object->json) ||
 	    definition_compile(&o, &made, NULL) < 0)
 		return;
 	definition_unref(it->compiled);
@@ -117,7 +126,7 @@ static void add(struct registry *r, struct store_reader *reader, const struct st
 	    store_get_aux(reader, STORE_AUX_SETTING, type_key(it.uid, key), &value) == 0 &&
 	    parse_type(value, &it.type, &version))
 		it.stored_version = xstrndup(version.ptr, version.len);
-	compile(&r->definitions, &it, o->json);
+	compile(r, &it, o);
 	vec_push(&r->definitions.items, it);
 }
 
@@ -395,7 +404,7 @@ static bool changed(struct registry *r, const struct registry_change *c, bool ou
 	it->dirty |= !ours;
 	it->waiting &= ours;
 	const struct definition *before = it->compiled;
-	compile(d, it, c->object.json);
+	compile(r, it, &c->object);
 	return it->compiled != before;
 }
 

@@ -4,6 +4,7 @@
 import json
 
 from muster_test import Fleet, check, main
+from muster_test.client import until
 from muster_test.story import DEADLINE
 from test_kubectl import Lines
 
@@ -30,6 +31,9 @@ def version(name, storage, **more):
             {"name": "Color", "type": "string", "jsonPath": ".spec.color"},
             {"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
         "selectableFields": [{"jsonPath": ".spec.color"}], **more}
+
+
+WIDGETS = f"/apis/{GROUP}/v1/namespaces/default/widgets"
 
 
 def definition(plural="widgets", kind="Widget", **names):
@@ -129,7 +133,7 @@ def story_every_kubectl(fleet):
 
 
 def story_schema_changes(fleet):
-    """A changed schema holds for the writes after it"""
+    """A changed schema holds for the writes after it, its defaults for objects from before too"""
     fleet.start_hub()
     kubectl = fleet.kubectls()[-1]
     kubectl("apply", "-f", "-", stdin=definition())
@@ -142,6 +146,35 @@ def story_schema_changes(fleet):
     kubectl("apply", "-f", "-", stdin=changed)
     kubectl("create", "-f", "-", stdin=widget("g", color="green"))
     check(True, "what the new schema allows is created")
+    stored = fleet.client.call("GET", f"{WIDGETS}/g")
+    for v in changed["spec"]["versions"]:
+        spec = v["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["properties"]["shape"] = {"type": "string", "default": "round"}
+        v["additionalPrinterColumns"].append(
+            {"name": "Shape", "type": "string", "jsonPath": ".spec.shape"})
+    kubectl("apply", "-f", "-", stdin=changed)
+
+    def both(when):
+        until(f"old objects have the default {when}", lambda: fleet.client.call(
+            "GET", f"{WIDGETS}/g")["spec"].get("shape") == "round")
+        got = fleet.client.call("GET", f"{WIDGETS}/g")
+        check(got["spec"] == dict(stored["spec"], shape="round") and
+              got["metadata"] == stored["metadata"],
+              f"an object from before has the new default, and is otherwise as it was, {when}", got)
+        items = fleet.client.call("GET", WIDGETS)["items"]
+        check([o["spec"]["shape"] for o in items] == ["round"], "in lists", items)
+        got = fleet.client.call("GET", f"/apis/{GROUP}/v1beta1/namespaces/default/widgets/g")
+        check(got["apiVersion"] == f"{GROUP}/v1beta1" and got["spec"]["shape"] == "round",
+              "in another version", got)
+        check(kubectl("get", "widget", "g", "--no-headers").split() == ["g", "green", "3", "round"],
+              "and in tables")
+    both("at once")
+    fleet.hub.stop()
+    fleet.restart_hub()
+    both("after a restart")
+    kubectl("create", "-f", "-", stdin=widget("h", shape="oval"))
+    seen = fleet.client.call("GET", f"{WIDGETS}/h")["spec"]["shape"]
+    check(seen == "oval", "what an object says itself stays", seen)
 
 
 def story_names_conflict(fleet):
