@@ -47,13 +47,15 @@ static inline void world_check(struct world *w)
 	assert_ok(kueue_forest_check(w->f, &err), &err);
 }
 
-static inline struct kueue_workload *world_add_sets(struct world *w, uint32_t queue,
-						    const char *name, int32_t priority, int64_t at,
-						    const struct kueue_pod_set *sets, size_t n)
+static inline struct kueue_workload *world_add_sets_to(struct world *w, uint32_t queue,
+						       uint32_t local, const char *name,
+						       int32_t priority, int64_t at,
+						       const struct kueue_pod_set *sets, size_t n)
 {
 	const struct kueue_workload_spec spec = {
 	    .name = span_of(name),
 	    .uid = span_of(name),
+	    .local_queue = local,
 	    .priority = priority,
 	    .created = at,
 	    .queue_order = at,
@@ -74,21 +76,8 @@ static inline struct kueue_workload *world_add_to(struct world *w, uint32_t queu
 	const struct kueue_request request = {SPAN("cpu"), cpu};
 	const struct kueue_pod_set set = {
 	    .name = SPAN("main"), .count = 1, .requests = &request, .n_requests = 1};
-	const struct kueue_workload_spec spec = {
-	    .name = span_of(name),
-	    .uid = span_of(name),
-	    .local_queue = local,
-	    .priority = priority,
-	    .created = at,
-	    .queue_order = at,
-	    .pod_sets = &set,
-	    .n_pod_sets = 1,
-	};
-	struct kueue_workload *wl = NULL;
-	struct err err = ERR_INIT;
 
-	assert_ok(kueue_queues_add(w->q, queue, &spec, &wl, &err), &err);
-	return wl;
+	return world_add_sets_to(w, queue, local, name, priority, at, &set, 1);
 }
 
 /* One pod of that much cpu. */

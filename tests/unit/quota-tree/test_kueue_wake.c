@@ -30,6 +30,7 @@ struct model {
 	size_t n_flavors, n_resources, most_sets;
 	bool edited[QUEUES]; /* its limits came down: it may be above them */
 	bool strict[QUEUES];
+	bool local_fair; /* AdmissionFairSharing */
 	struct kueue_preemption policies[QUEUES];
 	struct job jobs[JOBS];
 	int64_t clock;
@@ -66,6 +67,7 @@ static void set_queue(struct model *m, size_t i)
 					       m->n_flavors, m->quotas[i]};
 	struct kueue_queue_spec spec = {.weight = 1, .preemption = m->policies[i]};
 
+	spec.admission_fair_sharing = m->local_fair && i % 2 == 0;
 	spec.strategy = m->strict[i] ? KUEUE_STRICT_FIFO : KUEUE_BEST_EFFORT_FIFO;
 	spec.when_can_preempt = i % 2 ? KUEUE_TRY_NEXT_FLAVOR : KUEUE_MAY_STOP_SEARCH;
 	snprintf(name, sizeof(name), "q%zu", i);
@@ -128,6 +130,9 @@ static void start(struct model *m, uint64_t seed)
 	options.equivalence_hashing = below(m, 4) != 0;
 	options.recompute_on_overlap = below(m, 4) != 0;
 	options.prioritize_preemptors = below(m, 4) == 0;
+	m->local_fair = below(m, 5) == 0;
+	options.usage_half_life = 40;
+	options.usage_sampling_interval = 10;
 	m->n_flavors = 1 + below(m, 2);
 	m->n_resources = 1 + below(m, 2);
 	m->most_sets = 1 + below(m, 2);
@@ -255,9 +260,10 @@ static void add(struct model *m)
 	snprintf(j->name, sizeof(j->name), "%c%u", 'a' + (char)below(m, 26), (unsigned)m->clock);
 	j->queue = m->queues[below(m, (uint32_t)m->n_queues)];
 	int32_t priority = (int32_t)below(m, 3);
+	uint32_t local = below(m, 3);
 	for (k = 0; k < WORLDS; k++)
-		j->w[k] = world_add_sets(&m->worlds[k], j->queue, j->name, priority, m->clock, sets,
-					 n_sets);
+		j->w[k] = world_add_sets_to(&m->worlds[k], j->queue, local, j->name, priority,
+					    m->clock, sets, n_sets);
 }
 
 static void after_release(struct model *m, uint32_t queue)
@@ -332,6 +338,8 @@ static void step(struct model *m)
 	struct job *j;
 
 	m->clock++;
+	for (size_t k = 0; k < WORLDS; k++)
+		(void)kueue_queues_sample_usage(m->worlds[k].q, m->clock);
 	if (what < 9) {
 		add(m);
 	} else if (what < 13) {
