@@ -237,18 +237,36 @@ static bool check_complete(struct step *s)
 	return rule >= 0 || all;
 }
 
-static bool must_wait(struct step *s)
+/* After so many failures, the last one then. */
+static bool must_wait(struct step *s, int64_t failures, usec last)
 {
-	if (!s->last_failure || s->state->failed == 0)
+	if (!last || failures == 0)
 		return false;
 	usec wait = FIRST_BACKOFF;
-	for (int64_t i = 1; i < s->state->failed && wait < MOST_BACKOFF; i++)
+	for (int64_t i = 1; i < failures && wait < MOST_BACKOFF; i++)
 		wait *= 2;
 	wait = (wait < MOST_BACKOFF ? wait : MOST_BACKOFF) / s->spec->time_scale;
-	if (s->now >= s->last_failure + wait)
+	if (s->now >= last + wait)
 		return false;
-	plan_again(s->plan, s->last_failure + wait);
+	plan_again(s->plan, last + wait);
 	return true;
+}
+
+/* With a limit per index each index waits for itself: one that keeps failing holds no other up. */
+static bool index_must_wait(struct step *s, int64_t index)
+{
+	int64_t failures = 0;
+	usec last = 0;
+
+	for (size_t i = 0; i < s->n_pods; i++) {
+		const struct pod_view *p = &s->pods[i];
+		if (p->index != index || p->phase != POD_FAILED ||
+		    batch_policy_judge(s->spec->policy, p, NULL) == BATCH_IGNORE)
+			continue;
+		failures++;
+		last = p->finished > last ? p->finished : last;
+	}
+	return must_wait(s, failures, last);
 }
 
 static void create(struct step *s, int32_t index)
@@ -271,6 +289,8 @@ static void create_indexed(struct step *s, int64_t most)
 		if (taken[i] || (s->state->done && s->state->done[i]) ||
 		    (s->state->failed_indexes && s->state->failed_indexes[i]))
 			continue;
+		if (is_per_index(s) && index_must_wait(s, i))
+			continue;
 		create(s, (int32_t)i);
 		most--;
 	}
@@ -288,7 +308,9 @@ static void manage_pods(struct step *s)
 		delete_active(s, s->state->active - want);
 		return;
 	}
-	if (s->state->active == want || must_wait(s))
+	if (s->state->active == want)
+		return;
+	if (!is_per_index(s) && must_wait(s, s->state->failed, s->last_failure))
 		return;
 	if (s->spec->indexed)
 		create_indexed(s, want - s->state->active);

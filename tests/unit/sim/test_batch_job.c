@@ -204,6 +204,50 @@ static void an_index_that_failed_too_often_is_given_up(void **state)
 			    "Job has failed indexes");
 }
 
+static void each_index_waits_for_itself(void **state)
+{
+	w.spec.indexed = true;
+	w.spec.policy = &policy;
+	w.spec.backoff_limit = INT32_MAX;
+	w.spec.parallelism = 2;
+	policy.limit_per_index = 5;
+	decide();
+	obey(POD_RUNNING);
+	/* Index 0 fails twice, the second time 20 s after the first. */
+	w.pods[0].phase = POD_FAILED;
+	w.pods[0].finished = w.now;
+	decide();
+	/* Meanwhile there is room for another one, which nothing holds up. */
+	assert_int_equal(w.plan.creates.len, 1);
+	assert_int_equal(w.plan.creates.items[0].index, 2);
+	assert_int_equal(w.plan.again, T0 + 10 * S);
+	obey(POD_SUCCEEDED);
+	w.now += 10 * S;
+	decide();
+	assert_int_equal(w.plan.creates.len, 1);
+	assert_int_equal(w.plan.creates.items[0].index, 0);
+	obey(POD_FAILED);
+	w.now += 10 * S;
+	w.pods[3].finished = w.now;
+	/* Index 1 fails for the first time: it waits 10 s, the other one 20 s. */
+	w.pods[1].phase = POD_FAILED;
+	w.pods[1].finished = w.now;
+	decide();
+	assert_int_equal(w.plan.creates.len, 0);
+	assert_int_equal(w.plan.again, T0 + 30 * S);
+	w.now += 10 * S;
+	decide();
+	assert_int_equal(w.plan.creates.len, 1);
+	assert_int_equal(w.plan.creates.items[0].index, 1);
+	obey(POD_SUCCEEDED);
+	decide();
+	assert_int_equal(w.plan.creates.len, 0);
+	assert_int_equal(w.plan.again, T0 + 40 * S);
+	w.now += 10 * S;
+	decide();
+	assert_int_equal(w.plan.creates.items[0].index, 0);
+}
+
 static void too_many_failed_indexes_fail_the_job(void **state)
 {
 	w.spec.indexed = true;
@@ -369,6 +413,7 @@ int main(void)
 	    T(a_failure_rule_fails_the_job_at_once),
 	    T(an_ignored_failure_does_not_count),
 	    T(an_index_that_failed_too_often_is_given_up),
+	    T(each_index_waits_for_itself),
 	    T(too_many_failed_indexes_fail_the_job),
 	    T(a_success_rule_ends_the_job_early),
 	    T(a_rule_about_another_container_does_not_match),
