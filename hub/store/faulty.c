@@ -20,19 +20,13 @@ struct faulty_store {
 };
 
 struct faulty_reader {
-	struct store_reader base;
-	struct store_reader *inner;
+	struct wrapped_reader wrapped;
 	struct faulty_store *store;
 };
 
 static struct faulty_store *self(const struct store *s)
 {
 	return (struct faulty_store *)(uintptr_t)s;
-}
-
-static struct store_reader *inner_of(struct store_reader *r)
-{
-	return ((struct faulty_reader *)r)->inner;
 }
 
 /* Counts one call: 0, or the errno it fails with. */
@@ -56,7 +50,7 @@ static int count_call(struct faulty_store *f, enum store_call call, struct err *
 
 static void reader_end(struct store_reader *r)
 {
-	store_read_end(inner_of(r));
+	store_read_end(wrapped_reader_inner(r));
 	free(r);
 }
 
@@ -64,60 +58,27 @@ static int reader_get(struct store_reader *r, const struct store_key *key, uint6
 		      struct store_object *ret)
 {
 	int e = count_call(((struct faulty_reader *)r)->store, STORE_CALL_GET, NULL);
-	return e < 0 ? e : inner_of(r)->ops->get(inner_of(r), key, at, ret);
+	return e < 0 ? e : wrapped_reader_inner(r)->ops->get(wrapped_reader_inner(r), key, at, ret);
 }
 
 static int reader_get_aux(struct store_reader *r, uint8_t table, struct span key, struct span *ret)
 {
 	int e = count_call(((struct faulty_reader *)r)->store, STORE_CALL_GET, NULL);
-	return e < 0 ? e : inner_of(r)->ops->get_aux(inner_of(r), table, key, ret);
-}
-
-static int reader_iter_begin(struct store_reader *r, const struct store_range *range,
-			     struct store_iter **ret, struct err *reterr)
-{
-	return inner_of(r)->ops->iter_begin(inner_of(r), range, ret, reterr);
-}
-
-static int reader_scan_aux(struct store_reader *r, uint8_t table, struct span prefix,
-			   int (*each)(void *arg, struct span key, struct span value), void *arg)
-{
-	return inner_of(r)->ops->scan_aux(inner_of(r), table, prefix, each, arg);
-}
-
-static int reader_dependents(struct store_reader *r, const uint8_t uid[STORE_UID_LEN],
-			     int (*each)(void *arg, const struct store_key *key), void *arg)
-{
-	return inner_of(r)->ops->dependents(inner_of(r), uid, each, arg);
-}
-
-static int reader_count(struct store_reader *r, uint16_t type, struct span ns, size_t most,
-			size_t *ret)
-{
-	return inner_of(r)->ops->count(inner_of(r), type, ns, most, ret);
-}
-
-static int reader_log_scan(struct store_reader *r, uint64_t after,
-			   int (*each)(void *arg, const struct store_log_row *row), void *arg)
-{
-	return inner_of(r)->ops->log_scan(inner_of(r), after, each, arg);
-}
-
-static int reader_log_old(struct store_reader *r, const struct store_log_row *row, struct buf *out)
-{
-	return inner_of(r)->ops->log_old(inner_of(r), row, out);
+	return e < 0 ? e
+		     : wrapped_reader_inner(r)->ops->get_aux(wrapped_reader_inner(r), table, key,
+							     ret);
 }
 
 static const struct store_reader_ops reader_ops = {
     .end = reader_end,
     .get = reader_get,
     .get_aux = reader_get_aux,
-    .iter_begin = reader_iter_begin,
-    .scan_aux = reader_scan_aux,
-    .dependents = reader_dependents,
-    .count = reader_count,
-    .log_scan = reader_log_scan,
-    .log_old = reader_log_old,
+    .iter_begin = wrapped_reader_iter_begin,
+    .scan_aux = wrapped_reader_scan_aux,
+    .dependents = wrapped_reader_dependents,
+    .count = wrapped_reader_count,
+    .log_scan = wrapped_reader_log_scan,
+    .log_old = wrapped_reader_log_old,
 };
 
 /* ---- store ---- */
@@ -131,10 +92,10 @@ static int faulty_read_begin(struct store *s, struct store_reader **ret, struct 
 	if (e < 0)
 		return e;
 	struct faulty_reader *r = xcalloc(1, sizeof(*r));
-	r->base = (struct store_reader){&reader_ops, inner->revision, inner->floor};
-	r->inner = inner;
+	r->wrapped.base = (struct store_reader){&reader_ops, inner->revision, inner->floor};
+	r->wrapped.inner = inner;
 	r->store = self(s);
-	*ret = &r->base;
+	*ret = &r->wrapped.base;
 	return 0;
 }
 

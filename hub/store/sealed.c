@@ -14,8 +14,7 @@ struct sealed_store {
 };
 
 struct sealed_reader {
-	struct store_reader base;
-	struct store_reader *inner;
+	struct wrapped_reader wrapped;
 	struct sealed_store *store;
 	struct arena mem; /* what was opened */
 };
@@ -31,11 +30,6 @@ struct sealed_iter {
 static struct sealed_store *self(const struct store *s)
 {
 	return (struct sealed_store *)(uintptr_t)s;
-}
-
-static struct store_reader *inner_of(struct store_reader *r)
-{
-	return ((struct sealed_reader *)r)->inner;
 }
 
 static bool is_ours(const struct sealed_store *s, uint16_t type)
@@ -62,7 +56,7 @@ static int open_object(const struct sealed_store *s, struct store_object *o, boo
 static void reader_end(struct store_reader *r)
 {
 	struct sealed_reader *sr = (struct sealed_reader *)r;
-	store_read_end(sr->inner);
+	store_read_end(sr->wrapped.inner);
 	arena_done(&sr->mem);
 	free(sr);
 }
@@ -72,17 +66,12 @@ static int reader_get(struct store_reader *r, const struct store_key *key, uint6
 {
 	struct sealed_reader *sr = (struct sealed_reader *)r;
 	struct store_object o;
-	int e = sr->inner->ops->get(sr->inner, key, at, &o);
+	int e = sr->wrapped.inner->ops->get(sr->wrapped.inner, key, at, &o);
 	if (!e)
 		e = open_object(sr->store, &o, at != 0, &sr->mem);
 	if (!e)
 		*ret = o;
 	return e;
-}
-
-static int reader_get_aux(struct store_reader *r, uint8_t table, struct span key, struct span *ret)
-{
-	return inner_of(r)->ops->get_aux(inner_of(r), table, key, ret);
 }
 
 static bool iter_next(struct store_iter *it, struct store_object *ret, int *ret_err)
@@ -114,7 +103,7 @@ static int reader_iter_begin(struct store_reader *r, const struct store_range *r
 	struct sealed_reader *sr = (struct sealed_reader *)r;
 	struct sealed_iter *si;
 	struct store_iter *inner;
-	int e = sr->inner->ops->iter_begin(sr->inner, range, &inner, reterr);
+	int e = sr->wrapped.inner->ops->iter_begin(sr->wrapped.inner, range, &inner, reterr);
 	if (e < 0 || !is_ours(sr->store, range->type)) {
 		if (!e)
 			*ret = inner;
@@ -127,24 +116,6 @@ static int reader_iter_begin(struct store_reader *r, const struct store_range *r
 	si->past = range->at_revision != 0;
 	*ret = &si->base;
 	return 0;
-}
-
-static int reader_scan_aux(struct store_reader *r, uint8_t table, struct span prefix,
-			   int (*each)(void *arg, struct span key, struct span value), void *arg)
-{
-	return inner_of(r)->ops->scan_aux(inner_of(r), table, prefix, each, arg);
-}
-
-static int reader_dependents(struct store_reader *r, const uint8_t uid[STORE_UID_LEN],
-			     int (*each)(void *arg, const struct store_key *key), void *arg)
-{
-	return inner_of(r)->ops->dependents(inner_of(r), uid, each, arg);
-}
-
-static int reader_count(struct store_reader *r, uint16_t type, struct span ns, size_t most,
-			size_t *ret)
-{
-	return inner_of(r)->ops->count(inner_of(r), type, ns, most, ret);
 }
 
 struct scan {
@@ -178,7 +149,7 @@ static int reader_log_scan(struct store_reader *r, uint64_t after,
 {
 	struct sealed_reader *sr = (struct sealed_reader *)r;
 	struct scan s = {.store = sr->store, .each = each, .arg = arg};
-	int e = sr->inner->ops->log_scan(sr->inner, after, on_row, &s);
+	int e = sr->wrapped.inner->ops->log_scan(sr->wrapped.inner, after, on_row, &s);
 	arena_done(&s.mem);
 	return e;
 }
@@ -191,8 +162,8 @@ static int reader_log_old(struct store_reader *r, const struct store_log_row *ro
 	struct buf box = BUF_INIT;
 	int e;
 	if (!is_ours(sr->store, row->object.key.type))
-		return sr->inner->ops->log_old(sr->inner, row, out);
-	e = sr->inner->ops->log_old(sr->inner, row, &box);
+		return sr->wrapped.inner->ops->log_old(sr->wrapped.inner, row, out);
+	e = sr->wrapped.inner->ops->log_old(sr->wrapped.inner, row, &box);
 	old.json = buf_span(&box);
 	if (!e)
 		e = open_object(sr->store, &old, true, &mem);
@@ -205,11 +176,11 @@ static int reader_log_old(struct store_reader *r, const struct store_log_row *ro
 static const struct store_reader_ops reader_ops = {
     .end = reader_end,
     .get = reader_get,
-    .get_aux = reader_get_aux,
+    .get_aux = wrapped_reader_get_aux,
     .iter_begin = reader_iter_begin,
-    .scan_aux = reader_scan_aux,
-    .dependents = reader_dependents,
-    .count = reader_count,
+    .scan_aux = wrapped_reader_scan_aux,
+    .dependents = wrapped_reader_dependents,
+    .count = wrapped_reader_count,
     .log_scan = reader_log_scan,
     .log_old = reader_log_old,
 };
@@ -224,10 +195,10 @@ static int sealed_read_begin(struct store *s, struct store_reader **ret, struct 
 	if (e < 0)
 		return e;
 	r = xcalloc(1, sizeof(*r));
-	r->base = (struct store_reader){&reader_ops, inner->revision, inner->floor};
-	r->inner = inner;
+	r->wrapped.base = (struct store_reader){&reader_ops, inner->revision, inner->floor};
+	r->wrapped.inner = inner;
 	r->store = self(s);
-	*ret = &r->base;
+	*ret = &r->wrapped.base;
 	return 0;
 }
 
