@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -22,6 +23,22 @@ def program(variable, default):
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
     build = os.environ.get("MUSTER_BUILD", os.path.join(root, "build"))
     return os.environ.get(variable, os.path.join(build, default))
+
+
+def own_port():
+    """A port for a program that comes back to it after a restart. Not one of those that the system
+    gives away (port 0, and every outgoing connection): while the program is down, another of them
+    would have it."""
+    for _ in range(200):
+        port = random.SystemRandom().randrange(20000, 32000)
+        with socket.socket() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise Failure("no port is free")
 
 
 class Program:
@@ -129,7 +146,7 @@ class Hub(Program):
         self.data = os.path.join(directory, "data")
         self.kubeconfig = os.path.join(directory, "kubeconfig")
         command = [program("MUSTERD", "musterd"), "--data-dir", self.data, "--kubeconfig-out",
-                   self.kubeconfig, "--listen", "127.0.0.1:0", *options]
+                   self.kubeconfig, "--listen", f"127.0.0.1:{own_port()}", *options]
         os.makedirs(directory, exist_ok=True)
         if config:
             path = os.path.join(directory, "config.yaml")
@@ -140,10 +157,7 @@ class Hub(Program):
 
     def start(self):
         words = super().start()
-        # The port stays over restarts, so that clients find it again.
         self.url = words[1]
-        at = self.command.index("--listen") + 1
-        self.command[at] = words[1].split("//")[1]
         return words
 
 
@@ -159,15 +173,13 @@ class Sim(Program):
             f.write("\n---\n".join(json.dumps(n) for n in nodes))
         command = [program("MUSTER_SIM", "member-sync/sim/muster-sim"), "--name", name, "--nodes",
                    path, "--data-dir", self.data, "--kubeconfig-out", self.kubeconfig,
-                   "--listen", "127.0.0.1:0", *options]
+                   "--listen", f"127.0.0.1:{own_port()}", *options]
         super().__init__(name, directory, command)
         self.join_kubeconfig = self.kubeconfig
 
     def start(self):
         words = super().start()
         self.url = words[1]
-        at = self.command.index("--listen") + 1
-        self.command[at] = words[1].split("//")[1]
         self.port = int(words[1].rsplit(":", 1)[1])
         self.client = Client(self.kubeconfig)
         return words
@@ -216,8 +228,7 @@ class Front(Program):
         if not os.path.exists(NGHTTPX):
             raise Skip("nghttpx (nghttp2-proxy) is not installed")
         pki = os.path.join(sim.data, "pki")
-        with socket.create_server(("127.0.0.1", 0)) as s:
-            self.port = s.getsockname()[1]
+        self.port = own_port()
         super().__init__(sim.name + "-front", directory, [
             NGHTTPX, "--conf=/dev/null", "--no-ocsp", "--workers=1", f"--frontend=127.0.0.1,{self.port}",
             f"--backend=127.0.0.1,{sim.port};;proto=http/1.1;tls", "--insecure",
@@ -366,6 +377,9 @@ class Fleet:
             p.kill()
 
     def print_logs(self):
+        for p in self.programs:
+            if p.process is not None and p.process.poll() is not None:
+                print(f"  {p.name} ended by itself with status {p.process.returncode}")
         for log in sorted(glob.glob(self.path("*", "*.log"))):
             with open(log, encoding="utf-8", errors="replace") as f:
                 lines = f.readlines()
