@@ -20,6 +20,7 @@ static const struct selector_field fields[] = {
     {TYPE_SECRET, "type", {"type"}, ""},
     {TYPE_NODE, "spec.unschedulable", {"spec", "unschedulable"}, "false"},
     {TYPE_JOB, "status.successful", {"status", "succeeded"}, "0"},
+    {TYPE_WORKLOAD, "status.admission.clusterQueue", {"status", "admission", "clusterQueue"}, ""},
     {TYPE_POD, "spec.nodeName", {"spec", "nodeName"}, ""},
     {TYPE_POD, "spec.restartPolicy", {"spec", "restartPolicy"}, ""},
     {TYPE_POD, "spec.schedulerName", {"spec", "schedulerName"}, ""},
