@@ -78,6 +78,8 @@ static void flush_status(struct core *c, struct job *j)
 	if (!j->gone &&
 	    registry_get(c->batch, j->kind, span_of(j->ns), span_of(j->name), &o) == 0 &&
 	    memcmp(o.uid, j->uid, STORE_UID_LEN) == 0 &&
+	    !span_eq(store_object_part(&o, o.extents.status),
+		     span_make(j->status, j->status_len)) &&
 	    object_draft_splice_status(&o, span_make(j->status, j->status_len), j->status_finished,
 				       &draft, NULL) == 0)
 		(void)core_put(c, j->kind, span_of(j->ns), span_of(j->name), &draft);

@@ -317,6 +317,20 @@ void settle_leave_member(struct core *c, struct job *j, uint32_t number)
 		m->unjoin_at = c->now;
 }
 
+/* What its copy said last is not true of a job that nobody runs: it is as it was when it came. */
+static void forget_run(struct core *c, struct job *j)
+{
+	struct buf status = BUF_INIT;
+
+	job_accepted_status(j->kind, j->name, j->created, &status);
+	if (!status.len)
+		buf_add_str(&status, "{}");
+	free(j->status);
+	j->status = buf_steal(&status, &j->status_len);
+	j->status_finished = false;
+	j->status_due = c->now;
+}
+
 void settle_idle(struct core *c, struct job *j, uint32_t was)
 {
 	settle_leave_member(c, j, was);
@@ -326,6 +340,7 @@ void settle_idle(struct core *c, struct job *j, uint32_t was)
 		j->finalize = true;
 	} else if (!j->finished) {
 		j->phase = COPY_CREATED;
+		forget_run(c, j);
 		settle_offer(c, j);
 	}
 	j->binding_dirty = true;

@@ -55,6 +55,7 @@ static void suspending_a_running_job_takes_it_back_and_resuming_starts_it_anew(v
 	assert_int_equal(world_job(w, "team-a", "one", 2, 2, ""), ERR_NONE);
 	world_settle(w);
 	assert_int_equal(world_used(w, "root/a", "cpu"), 4000);
+	assert_string_equal(world_field(w, TYPE_JOB, "team-a", "one", "status.active"), "2");
 	assert_int_equal(world_patch(w, TYPE_JOB, "team-a", "one", "{'spec':{'suspend':true}}"),
 			 ERR_NONE);
 	assert_int_equal(world_used(w, "root/a", "cpu"), 4000); /* its pods are there */
@@ -62,6 +63,8 @@ static void suspending_a_running_job_takes_it_back_and_resuming_starts_it_anew(v
 	assert_null(model_copy(m, "team-a", "one"));
 	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
 	assert_string_equal(reason(w, "team-a", "one-job"), "Suspended");
+	/* nor does it look as if it still ran */
+	assert_string_equal(world_field(w, TYPE_JOB, "team-a", "one", "status.active"), "");
 	assert_int_equal(world_patch(w, TYPE_JOB, "team-a", "one", "{'spec':{'suspend':false}}"),
 			 ERR_NONE);
 	world_settle(w);
