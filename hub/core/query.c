@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "core/binding.h"
 #include "core/job.h"
+#include "core/kueue/query_kueue.h"
 #include "core/member.h"
 #include "core/member_view.h"
 #include "core/restore.h"
@@ -123,6 +124,8 @@ static void answer_queues(struct core *c, struct buf *b)
 			buf_add_char(b, ',');
 		add_queue(c, i, b);
 	}
+	bool first = n == 0;
+	query_kueue_queues(c, &first, b);
 	buf_add_str(b, "]}");
 }
 
@@ -268,6 +271,8 @@ void query_answer(struct core *c, struct command *cmd)
 		answer_queues(c, &b);
 	else if (span_is(path, "quota"))
 		answer_quota(c, &b);
+	else if (span_is(head, "kueue"))
+		r = query_kueue_pending(c, rest, args, &b, &cmd->err);
 	else if (span_is(head, "namespaces"))
 		r = answer_namespace(c, rest, &b, &cmd->err);
 	else

@@ -6,6 +6,7 @@
 #include "core/admission/starvation.h"
 #include "core/binding.h"
 #include "core/job.h"
+#include "core/kueue/query_kueue.h"
 #include "core/member.h"
 #include "core/query.h"
 #include "quota-tree/quota_message.h"
@@ -67,6 +68,8 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 	}
 	if (starvation_tell(c, j, sentence, size))
 		return j->top_reason ? j->top_reason : "NoFeasibleCluster";
+	if (j->workload)
+		return query_kueue_standing(c, j, sentence, size, ret_position);
 	if (!j->unit || !c->quota.queues)
 		return j->top_reason ? j->top_reason : "PendingEvaluation";
 	elastic_queue_standing(c->quota.queues, j->unit, &s);

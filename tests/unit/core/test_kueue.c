@@ -371,6 +371,35 @@ static void a_flavor_that_no_member_can_serve_now_is_passed_over(void **state)
 	assert_non_null(model_copy(b, "default", "third"));
 }
 
+static void who_waits_is_told_in_order(void **state)
+{
+	struct world *w = *state;
+
+	world_join(w, "c1", 1, 8);
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 2, "");
+	local_queue(w, "lq", "cq");
+	queued_job(w, "one", "lq", 1, 2);
+	queued_job(w, "two", "lq", 1, 2);
+	queued_job(w, "three", "lq", 1, 1);
+	world_settle(w);
+	const char *all = world_query(w, "kueue/clusterqueues/cq/pendingworkloads");
+	const char *two = strstr(all, "job-two-"), *three = strstr(all, "job-three-");
+	assert_null(strstr(all, "job-one-"));
+	assert_non_null(two);
+	assert_true(two < three);
+	assert_non_null(strstr(all, "\"positionInClusterQueue\":0,\"positionInLocalQueue\":0"));
+	const char *second = world_query(
+	    w, "kueue/namespaces/default/localqueues/lq/pendingworkloads?offset=1&limit=1");
+	assert_null(strstr(second, "job-two-"));
+	assert_non_null(strstr(second, "job-three-"));
+	const char *why = world_query(w, "namespaces/default/jobs/three/why");
+	assert_non_null(strstr(why, "\"position\":2,\"reason\":\"WaitingForQuota\""));
+	const char *queues = world_query(w, "queues");
+	assert_non_null(strstr(queues, "\"name\":\"cq\""));
+	assert_non_null(strstr(queues, "\"pending\":2"));
+}
+
 /* ---- restart ---- */
 
 static void a_restart_counts_what_workloads_hold_again(void **state)
@@ -749,6 +778,7 @@ int main(void)
 	    STORY(a_job_without_a_queue_is_not_counted),
 	    STORY(a_local_queue_named_default_takes_jobs_that_name_none),
 	    STORY(a_flavor_that_no_member_can_serve_now_is_passed_over),
+	    STORY(who_waits_is_told_in_order),
 	    STORY(a_restart_counts_what_workloads_hold_again),
 	    STORY(a_prod_job_preempts_a_dev_job_which_keeps_its_place),
 	    STORY(a_preemption_survives_a_restart_at_any_moment),
