@@ -466,17 +466,27 @@ static bool goes_on_trying(struct kueue_queues *q, struct kueue_queue *queue,
 	return true;
 }
 
+/* Whether its last attempt began behind the first flavor of some group. */
+static bool began_later(const struct kueue_workload *w)
+{
+	for (size_t i = 0; i < w->n_tried; i++)
+		if (w->tried[i] != -1)
+			return true;
+	return false;
+}
+
 static void requeue_hopeless(struct kueue_queues *q, struct kueue_heat *h)
 {
 	struct kueue_workload *w = h->pub.workload;
 	struct kueue_queue *queue = h->queue;
 	struct kueue_tree *t = queue->tree;
 	struct kueue_class *c = w->class;
-	bool left = false;
+	/* The head of a StrictFIFO queue goes on from the first one then. */
+	bool left = queue->strict && began_later(w);
 	if (h->refused)
 		kueue_workload_forget_tried(w);
 	else
-		left = remember_tried(q, w, &h->pub.assignment);
+		left |= remember_tried(q, w, &h->pub.assignment);
 	if (h->refused && !kueue_link_is_in(&c->refused))
 		kueue_refused_put(q, c);
 	if (goes_on_trying(q, queue, w, left) || queue->strict)

@@ -114,6 +114,7 @@ class Hub:
         """`listed`: it goes on counting as pending (its requeueAt lies ahead)."""
         w = self.workloads[name]
         w.state, w.told, w.listed = "held", "", listed
+        self.forget(w)  # it waits for no victims now
 
     def unhold(self, name):
         self.enqueue(self.workloads[name])
