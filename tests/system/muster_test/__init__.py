@@ -6,6 +6,7 @@
     validators.py  the nine properties that every watch must have
     objects.py     jobs, policies, quota trees, nodes
     kubectl.py     every kubectl that tests/kubectl-versions finds
+    websocket.py   a WebSocket client, for tests that read slowly or go away
     story.py       runs a file's stories and says in sentences what held
 
 Nothing sleeps: what is waited for is an event of a watch, the end of a process or a line that it
