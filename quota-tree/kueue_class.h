@@ -138,6 +138,7 @@ struct kueue_tree {
 	bool dirty;	  /* a round may change something */
 	bool moved;	  /* this round changed something */
 	bool again;	  /* an entry was left without an answer */
+	bool reshaped;	  /* a queue came or went since the last edit was told */
 	bool asked;	  /* in q->asked: a release since the last cycle, or dirty */
 	uint64_t changes; /* counts whatever could change an answer */
 };

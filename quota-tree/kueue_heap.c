@@ -505,6 +505,7 @@ static void leave_tree(struct kueue_queues *q, struct kueue_queue *queue)
 	kueue_parked_queue_done(queue);
 	kueue_link_take(&queue->live);
 	queue->slept = 0;
+	t->reshaped = true;
 	t->queues.items[queue->in_tree] = t->queues.items[--t->queues.len];
 	t->queues.items[queue->in_tree]->in_tree = queue->in_tree;
 	t->dirty = true;
@@ -543,6 +544,7 @@ bool kueue_heap_sync(struct kueue_queues *q, struct kueue_queue *queue)
 	if (moved) {
 		leave_tree(q, queue);
 		queue->tree = tree_get(q, root);
+		queue->tree->reshaped = true;
 		queue->in_tree = queue->tree->queues.len;
 		vec_push(&queue->tree->queues, queue);
 		kueue_queue_sync_live(queue);

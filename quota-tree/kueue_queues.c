@@ -75,8 +75,9 @@ void kueue_queues_edited(struct kueue_queues *q, uint32_t node)
 	}
 	for (size_t i = 0; i < q->trees.len; i++) {
 		struct kueue_tree *t = q->trees.items[i];
-		if (!t || (node != KUEUE_NONE && t->root != root && t != was))
+		if (!t || (node != KUEUE_NONE && t->root != root && t != was && !t->reshaped))
 			continue;
+		t->reshaped = false;
 		kueue_parked_wake_tree(q, t);
 		/* Groups know the quota of their queue. */
 		vec_foreach (&t->queues, it)

@@ -233,6 +233,26 @@ static void an_edit_wakes_what_it_could_help(void **state)
 	world_done(&w);
 }
 
+/* b borrowed all that a lent; its cohort moves to another tree, and a has its own again. */
+static void a_cohort_that_leaves_gives_back_what_it_borrowed(void **state)
+{
+	struct world w = world_with(kueue_options_default());
+	uint32_t a, b;
+
+	kt_cohort(w.f, "left", "root", 0, NO, NO);
+	kt_cohort(w.f, "right", "root", 0, NO, NO);
+	a = kt_queue(w.f, "a", "left", 2, NO, NO);
+	b = kt_queue(w.f, "b", "right", 0, NO, NO);
+	world_add(&w, b, "b1", 0, 1, 2);
+	assert_story(&w, "+b1");
+	world_add(&w, a, "a1", 0, 2, 2);
+	assert_story(&w, "-a1");
+	kt_cohort(w.f, "right", "elsewhere", 0, NO, NO);
+	kueue_queues_edited(w.q, kueue_forest_cohort(w.f, SPAN("right")));
+	assert_story(&w, "+a1");
+	world_done(&w);
+}
+
 static bool nothing_fits(const struct kueue_entry *e)
 {
 	return false;
@@ -352,6 +372,7 @@ int main(void)
 	    cmocka_unit_test(held_workloads_wait_aside),
 	    cmocka_unit_test(a_stopped_queue_takes_nobody),
 	    cmocka_unit_test(an_edit_wakes_what_it_could_help),
+	    cmocka_unit_test(a_cohort_that_leaves_gives_back_what_it_borrowed),
 	    cmocka_unit_test(what_placement_refuses_parks_until_its_shape_is_woken),
 	    cmocka_unit_test(a_refused_flavor_is_passed_over_for_the_next),
 	    cmocka_unit_test(without_the_pace_of_one_head_a_cycle_goes_on_until_nobody_moves),
