@@ -266,6 +266,19 @@ void kueue_tree_settle_turns(struct kueue_tree *t);
 struct kueue_class *kueue_heap_sibling(const struct kueue_queues *q, const struct kueue_class *c,
 				       struct kueue_lane *lane);
 
+/* ---- kueue_bound.c ---- */
+
+/* All that the queue's own policy could take from its own holders for this priority. */
+int64_t kueue_bound_own(const struct kueue_queue *queue, const struct kueue_queue_spec *spec,
+			uint32_t flavor, uint32_t resource, int32_t priority);
+/* Whether the queue may take from others although it borrows. */
+bool kueue_bound_is_unknown(const struct kueue_queues *q, const struct kueue_queue_spec *spec);
+int64_t kueue_bound_free(const struct kueue_queues *q, uint32_t node, uint32_t flavor,
+			 uint32_t resource);
+/* No try of this priority can be given more of the cell than this, now. */
+int64_t kueue_bound_of(const struct kueue_queues *q, const struct kueue_queue *queue,
+		       uint32_t flavor, uint32_t resource, int32_t priority);
+
 /* ---- kueue_parked.c: what a parked class lacks ---- */
 
 /* Files a class that was just parked after this attempt. */
@@ -317,6 +330,11 @@ void kueue_usage_changed(struct kueue_queues *q, struct kueue_lane *lane);
 void kueue_usage_count(struct kueue_queues *q, const struct kueue_workload *w, int sign);
 void kueue_usage_penalize(struct kueue_queues *q, const struct kueue_workload *w);
 void kueue_usage_done(struct kueue_lane *lane);
+
+/* ---- kueue_requeue.c ---- */
+
+/* Puts an entry back after its round, by its outcome. */
+void kueue_requeue(struct kueue_queues *q, struct kueue_heat *h);
 
 /* ---- kueue_order.c ---- */
 
