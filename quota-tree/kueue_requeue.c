@@ -80,6 +80,8 @@ static void requeue_hopeless(struct kueue_queues *q, struct kueue_heat *h)
 	if (goes_on_trying(q, queue, w, left) || queue->strict)
 		return;
 	t->moved = true;
+	/* What is parked starts over: the flavors it left are no better than the others. */
+	kueue_workload_forget_tried(w);
 	/* What is beyond its quota now may come to be short of candidates only, and hold back. */
 	bool reserves = !queue->always_reclaims;
 	kueue_class_park(q, c, h->pub.reason);

@@ -367,7 +367,7 @@ class Hub:
             e.requeue in ("FailedAfterNomination", "PendingPreemption")
         if at_once or (w.last is not None and w.last.pending() and self.goes_on_trying(w)):
             return
-        w.state = "parked"
+        w.state, w.last = "parked", None
         if self.options.equivalence_hashing and queue.strategy == "BestEffortFIFO":
             self.bulk.setdefault(w.queue, {})[w.shape()] = e.reason
             for other in self.workloads.values():
