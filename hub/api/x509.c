@@ -114,17 +114,26 @@ static bool fill(X509 *cert, const struct x509_request *r, X509 *issuer, EVP_PKE
 	       X509_sign(cert, issuer_key, EVP_sha256()) > 0;
 }
 
+/* Arguments are evaluated in any order: the length, which sets the pointer, comes first. */
+static void add_memory(BIO *bio, struct buf *out)
+{
+	char *bytes = NULL;
+	long n = BIO_get_mem_data(bio, &bytes);
+
+	if (n > 0)
+		buf_add(out, bytes, (size_t)n);
+}
+
 static bool print(X509 *cert, EVP_PKEY *key, struct buf *ret_cert, struct buf *ret_key)
 {
 	BIO *bio = BIO_new(BIO_s_mem());
-	char *bytes;
 	bool ok = bio && PEM_write_bio_X509(bio, cert) == 1;
 	if (ok)
-		buf_add(ret_cert, bytes, (size_t)BIO_get_mem_data(bio, &bytes));
+		add_memory(bio, ret_cert);
 	ok = ok && BIO_reset(bio) == 1 &&
 	     PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1;
 	if (ok)
-		buf_add(ret_key, bytes, (size_t)BIO_get_mem_data(bio, &bytes));
+		add_memory(bio, ret_key);
 	BIO_free(bio);
 	return ok && buf_ok(ret_cert) && buf_ok(ret_key);
 }
@@ -152,10 +161,9 @@ int x509_make_key(struct buf *ret_key, struct err *reterr)
 {
 	EVP_PKEY *key = EVP_EC_gen("P-256");
 	BIO *bio = BIO_new(BIO_s_mem());
-	char *bytes;
 	bool ok = key && bio && PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1;
 	if (ok)
-		buf_add(ret_key, bytes, (size_t)BIO_get_mem_data(bio, &bytes));
+		add_memory(bio, ret_key);
 	BIO_free(bio);
 	EVP_PKEY_free(key);
 	return ok && buf_ok(ret_key) ? 0 : failed(reterr, "make a key");
