@@ -175,8 +175,10 @@ void call_update(struct call *c);
 void call_patch(struct call *c);
 void call_delete(struct call *c);
 void call_delete_collection(struct call *c);
-void call_review(struct call *c);	 /* SelfSubjectAccessReview and such */
-void call_query(struct call *c);	 /* /apis/muster.dev/v1alpha1/... */
+void call_review(struct call *c); /* SelfSubjectAccessReview and such */
+void call_query(struct call *c);  /* /apis/muster.dev/v1alpha1/... */
+/* Whether it asks who waits in a queue: pendingworkloads of Kueue's visibility API. */
+bool query_is_visibility(const struct request_info *i);
 void call_token_request(struct call *c); /* serviceaccounts/NAME/token */
 void call_openid(struct call *c);	 /* /openid/v1/jwks, /.well-known/openid-configuration */
 void call_proxy(struct call *c);	 /* clusters/NAME/proxy, pods/NAME/log */

@@ -1,12 +1,20 @@
 /*
  * /apis/muster.dev/v1alpha1/...: questions to the structures that decide (why, queue, quota,
- * plan). The path below the version and the query string go to the core as they are.
+ * plan). The path below the version and the query string go to the core as they are. The one
+ * question of visibility.kueue.x-k8s.io, who waits in a queue, goes the same way.
  */
 #include "api/call.h"
 
 struct query {
 	struct command *command;
 };
+
+bool query_is_visibility(const struct request_info *i)
+{
+	return span_is(i->group, "visibility.kueue.x-k8s.io") && i->verb == API_GET &&
+	       (span_is(i->version, "v1beta1") || span_is(i->version, "v1beta2")) &&
+	       span_is(i->subresource, "pendingworkloads");
+}
 
 static void on_answer(struct call *c)
 {
@@ -42,6 +50,8 @@ void call_query(struct call *c)
 			       : SPAN("");
 	struct buf text = BUF_INIT;
 	struct err e = ERR_INIT;
+	if (query_is_visibility(&c->info))
+		buf_addf(&text, "kueue/%.*s/", SPAN_ARGS(c->info.version));
 	request_encode_path(tail, &text);
 	request_encode_query(c->request, &text);
 	cmd->query = buf_steal(&text, NULL);

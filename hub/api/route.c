@@ -144,7 +144,7 @@ static void to_object(struct call *c)
 static void to_resource(struct call *c)
 {
 	const struct request_info *i = &c->info;
-	if (span_is(i->group, "muster.dev")) {
+	if (span_is(i->group, "muster.dev") || query_is_visibility(i)) {
 		call_query(c);
 		return;
 	}

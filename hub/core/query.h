@@ -11,8 +11,8 @@
  *	quota					the tree with min, max, used
  *	namespaces/NS/KIND/NAME/why		one job: gates, quota path, every cluster's verdict
  *
- *	kueue/clusterqueues/CQ/pendingworkloads	who waits there, in order (visibility API)
- *	kueue/namespaces/NS/localqueues/LQ/pendingworkloads
+ *	kueue/VERSION/clusterqueues/CQ/pendingworkloads	who waits there, in order (visibility API)
+ *	kueue/VERSION/namespaces/NS/localqueues/LQ/pendingworkloads
  *
  * Verdicts are computed here, when asked, by the functions that decide (DESIGN section 4); nothing
  * is changed. KIND is the plural resource or the kind, in any case.

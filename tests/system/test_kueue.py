@@ -191,6 +191,14 @@ def story_a_queue_of_two_cpus_admits_one_ray_job(fleet):
     [waiting] = [o for o in fleet.client.items("workloads", "default") if workload_of(o, "rayjob-b")]
     check([s["name"] for s in waiting["spec"]["podSets"]] == ["head"],
           "its pod sets have no submitter", waiting["spec"]["podSets"])
+    api = "/apis/visibility.kueue.x-k8s.io"
+    for path in (f"{api}/v1beta2/clusterqueues/cluster-queue",
+                 f"{api}/v1beta1/namespaces/default/localqueues/team"):
+        pending = json.loads(k("get", "--raw", f"{path}/pendingworkloads"))
+        check(path.startswith("/apis/" + pending["apiVersion"]) and
+              [i["metadata"]["name"] for i in pending["items"]] == [waiting["metadata"]["name"]] and
+              pending["items"][0]["positionInClusterQueue"] == 0,
+              f"the visibility API tells who waits: {path}", pending)
     jobs = fleet.watch("rayjobs")
     for name in ("rayjob-a", "rayjob-b"):
         jobs.await_object(name, "succeeds",

@@ -147,7 +147,7 @@ int query_kueue_pending(struct core *c, struct span rest, struct span args, stru
 			struct err *reterr)
 {
 	const struct kueue_queues *queues = c->kueue->queues;
-	struct span kind = span_split(&rest, '/'), ns = SPAN_NONE;
+	struct span version = span_split(&rest, '/'), kind = span_split(&rest, '/'), ns = SPAN_NONE;
 	const struct local_queue *local = NULL;
 	const struct cluster_queue *q;
 
@@ -167,8 +167,10 @@ int query_kueue_pending(struct core *c, struct span rest, struct span args, stru
 			       SPAN_ARGS(name));
 	uint64_t limit = number(args, "limit", DEFAULT_LIMIT, MAX_LIMIT);
 	size_t at = (size_t)number(args, "offset", 0, UINT32_MAX);
-	buf_add_str(b, "{\"kind\":\"PendingWorkloadsSummary\",\"apiVersion\":"
-		       "\"visibility.kueue.x-k8s.io/v1beta2\",\"metadata\":{},\"items\":[");
+	buf_addf(b,
+		 "{\"kind\":\"PendingWorkloadsSummary\",\"apiVersion\":"
+		 "\"visibility.kueue.x-k8s.io/%.*s\",\"metadata\":{},\"items\":[",
+		 SPAN_ARGS(version));
 	for (uint64_t i = 0; i < limit; i++, at++) {
 		const struct kueue_workload *u =
 		    local ? kueue_queues_at_local(queues, q->node, local->number, at)

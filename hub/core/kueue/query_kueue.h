@@ -13,8 +13,9 @@ const char *query_kueue_standing(struct core *c, const struct job *j, char *sent
 void query_kueue_queues(struct core *c, bool *first, struct buf *b);
 /*
  * clusterqueues/CQ/pendingworkloads and namespaces/NS/localqueues/LQ/pendingworkloads of
- * visibility.kueue.x-k8s.io (reference/kueue.md 1.7): `rest` is the path behind "kueue/", `args`
- * the query string with offset and limit. ERR_NOT_FOUND for queues that do not exist.
+ * visibility.kueue.x-k8s.io (reference/kueue.md 1.7): `rest` is the path behind "kueue/", the
+ * version of the answer first, `args` the query string with offset and limit. ERR_NOT_FOUND for
+ * queues that do not exist.
  */
 int query_kueue_pending(struct core *c, struct span rest, struct span args, struct buf *b,
 			struct err *reterr) MUST_CHECK;

@@ -383,14 +383,14 @@ static void who_waits_is_told_in_order(void **state)
 	queued_job(w, "two", "lq", 1, 2);
 	queued_job(w, "three", "lq", 1, 1);
 	world_settle(w);
-	const char *all = world_query(w, "kueue/clusterqueues/cq/pendingworkloads");
+	const char *all = world_query(w, "kueue/v1beta2/clusterqueues/cq/pendingworkloads");
 	const char *two = strstr(all, "job-two-"), *three = strstr(all, "job-three-");
 	assert_null(strstr(all, "job-one-"));
 	assert_non_null(two);
 	assert_true(two < three);
 	assert_non_null(strstr(all, "\"positionInClusterQueue\":0,\"positionInLocalQueue\":0"));
 	const char *second = world_query(
-	    w, "kueue/namespaces/default/localqueues/lq/pendingworkloads?offset=1&limit=1");
+	    w, "kueue/v1beta1/namespaces/default/localqueues/lq/pendingworkloads?offset=1&limit=1");
 	assert_null(strstr(second, "job-two-"));
 	assert_non_null(strstr(second, "job-three-"));
 	const char *why = world_query(w, "namespaces/default/jobs/three/why");
