@@ -362,7 +362,8 @@ bool starvation_tell(const struct core *c, const struct job *j, char *out, size_
 			       SPAN_ARGS(spec->name), clock_format(it->held.shadow_us, when));
 	else
 		(void)snprintf(out, size,
-			       "No bound on its wait exists: no cluster could be promised to it, "
-			       "for lack of time limits of the jobs that run.");
+			       "No bound on its wait exists: it would fit on no cluster once the "
+			       "jobs there reach their time limits, if they have any, or enough "
+			       "clusters are kept free for others already.");
 	return true;
 }

@@ -1,7 +1,9 @@
 #ifndef CORE_ADMISSION_STARVATION_H
 #define CORE_ADMISSION_STARVATION_H
 /*
- * Gangs that have waited too long for room get a cluster of their own to wait for.
+ * Gangs that have waited too long for room get a cluster of their own to wait for. Jobs of the
+ * elastic tree and jobs outside any queue; not yet those in Kueue's queues, whose heads wait in the
+ * engine.
  *
  * A job whose quota fits and that no cluster takes is parked; small jobs that fit pass it, for ever
  * if they keep coming. Once starvation.after has passed since its first attempt, it gets a
