@@ -253,8 +253,8 @@ static int render_jobs(const struct command_line *line, struct client *c, struct
 static int render_queue(const struct command_line *line, struct client *c, struct buf *out,
 			struct err *reterr)
 {
-	static const char *const heads[] = {"QUEUE",   "QUOTA",	   "POLICY",	 "PRIORITY",
-					    "PENDING", "HEAD JOB", "OLDEST WAIT"};
+	static const char *const heads[] = {"QUEUE",   "QUOTA",	   "POLICY",	  "PRIORITY",
+					    "PENDING", "HEAD JOB", "OLDEST WAIT", "ADMITTED"};
 	auto_json *tree = NULL;
 
 	int r = client_get(c, QUERY "/queues", &tree, reterr);
@@ -280,6 +280,10 @@ static int render_queue(const struct command_line *line, struct client *c, struc
 		else
 			sheet_cell(s, NULL);
 		sheet_cell(s, head ? clock_human(oldest * USEC_PER_SEC, text) : NULL);
+		if (json_get(q, "admitted"))
+			sheet_cellf(s, "%" PRId64, command_number(q, "admitted"));
+		else
+			sheet_cell(s, NULL);
 	}
 	sheet_print(s, !line->no_headers, out);
 	sheet_destroy(s);
@@ -298,6 +302,14 @@ static void quota_rows(struct sheet *s, const struct cJSON *node)
 		sheet_cell(s, json_str(r, "used"));
 		sheet_cell(s, json_str(r, "borrowed"));
 		sheet_cellf(s, "%" PRId64, command_number(node, "pending"));
+		if (json_get(node, "admitted"))
+			sheet_cellf(s, "%" PRId64, command_number(node, "admitted"));
+		else
+			sheet_cell(s, NULL);
+		if (json_get(node, "weightedShare"))
+			sheet_cellf(s, "%" PRId64, command_number(node, "weightedShare"));
+		else
+			sheet_cell(s, NULL);
 	}
 }
 
@@ -318,8 +330,8 @@ static void choose_nodes(const struct command_line *line, struct cJSON *nodes)
 static int render_quota(const struct command_line *line, struct client *c, struct buf *out,
 			struct err *reterr)
 {
-	static const char *const heads[] = {"NODE", "RESOURCE", "MIN",	  "MAX",
-					    "USED", "BORROWED", "PENDING"};
+	static const char *const heads[] = {"NODE",	"RESOURCE", "MIN",	"MAX",	"USED",
+					    "BORROWED", "PENDING",  "ADMITTED", "SHARE"};
 	auto_json *tree = NULL;
 
 	int r = client_get(c, QUERY "/quota", &tree, reterr);
@@ -386,6 +398,6 @@ const struct verb verb_clusters = {"clusters", "", "members, their health and wh
 				   run_clusters};
 const struct verb verb_top = {"top", "", "members and jobs, live", run_top};
 const struct verb verb_jobs = {"jobs", "", "jobs: where they run, or why they wait", run_jobs};
-const struct verb verb_queue = {"queue", "", "queues: pending units, head, oldest wait", run_queue};
-const struct verb verb_quota = {"quota", "[NODE]", "the quota tree: min, max, used, borrowed",
-				run_quota};
+const struct verb verb_queue = {"queue", "", "queues: pending jobs, head, oldest wait", run_queue};
+const struct verb verb_quota = {"quota", "[NODE]",
+				"quota tree, Cohorts, ClusterQueues: min, max, used", run_quota};

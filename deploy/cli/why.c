@@ -54,6 +54,98 @@ static void print_verdicts(const struct cJSON *clusters, struct buf *out)
 	sheet_destroy(s);
 }
 
+/* ---- Kueue's queues ---- */
+
+static void cell_joined(struct sheet *s, const struct cJSON *list, const char *otherwise)
+{
+	auto_buf text = BUF_INIT;
+
+	json_foreach (list, it)
+		buf_addf(&text, "%s%s", text.len ? "; " : "", json_value_str(it));
+	sheet_cell(s, text.len ? text.ptr : otherwise);
+}
+
+static void print_flavors(const struct cJSON *flavors, struct buf *out)
+{
+	static const char *const heads[] = {"POD SET", "FLAVOR", "VERDICT", "WHY", "CLUSTERS"};
+	struct sheet *s = sheet_create(heads, ARRAY_LEN(heads));
+
+	json_foreach (flavors, f) {
+		const char *reason = json_str(f, "clusterReason");
+		bool borrows = json_bool(f, "borrows", false);
+		sheet_cell(s, json_str(f, "podSet"));
+		sheet_cell(s, json_str(f, "name"));
+		sheet_cellf(s, "%s%s", json_str(f, "verdict"), borrows ? ", borrowing" : "");
+		cell_joined(s, json_get(f, "reasons"), "quota fits");
+		if (json_get(f, "clusters"))
+			sheet_cellf(s, "%" PRId64 " of %" PRId64 " have room%s%s%s",
+				    command_number(f, "clustersThatFit"),
+				    command_number(f, "clusters"), reason ? " (" : "",
+				    reason ? reason : "", reason ? ")" : "");
+		else
+			sheet_cell(s, NULL);
+	}
+	sheet_print(s, true, out);
+	sheet_destroy(s);
+}
+
+static void print_preemption(const struct cJSON *p, struct buf *out)
+{
+	size_t shown = 0;
+
+	buf_addf(out,
+		 "PREEMPTION %s (withinClusterQueue: %s, reclaimWithinCohort: %s, "
+		 "borrowWithinCohort: %s)\n",
+		 json_str(p, "message"), json_str(p, "withinClusterQueue"),
+		 json_str(p, "reclaimWithinCohort"), json_str(p, "borrowWithinCohort"));
+	json_foreach (json_get(p, "victims"), v) {
+		buf_addf(out, "  %s in %s, priority %" PRId64 ", %s\n", json_str(v, "workload"),
+			 json_str(v, "clusterQueue"), command_number(v, "priority"),
+			 json_str(v, "reason"));
+		shown++;
+	}
+	if ((int64_t)shown < command_number(p, "victimCount"))
+		buf_addf(out, "  and %" PRId64 " more\n",
+			 command_number(p, "victimCount") - (int64_t)shown);
+}
+
+static void print_kueue(const struct cJSON *k, struct buf *out)
+{
+	const char *cluster_queue = json_str(k, "clusterQueue"),
+		   *until = json_str(k, "backoffUntil");
+	const char *class = json_str(k, "priorityClass");
+	bool has = cluster_queue && cluster_queue[0];
+
+	buf_addf(out, "QUEUE  %s, ClusterQueue %s, priority %" PRId64 "%s%s%s\n",
+		 json_str(k, "localQueue"), has ? cluster_queue : "(none)",
+		 command_number(k, "priority"), class[0] ? " (" : "", class, class[0] ? ")" : "");
+	if (has && !json_bool(k, "active", true))
+		buf_addf(out, "       inactive, %s: %s\n", json_str(k, "activeReason"),
+			 json_str(k, "activeMessage"));
+	if (until)
+		buf_addf(out, "       backs off until %s, after %" PRId64 " evictions\n", until,
+			 command_number(k, "requeues"));
+	json_foreach (json_get(k, "checks"), check) {
+		const char *message = json_str(check, "message");
+		buf_addf(out, "CHECK  %s: %s%s%s\n", json_str(check, "name"),
+			 json_str(check, "state"), message && message[0] ? ": " : "",
+			 message ? message : "");
+	}
+	if (json_len(json_get(k, "flavors")))
+		print_flavors(json_get(k, "flavors"), out);
+	if (json_get(k, "preemption"))
+		print_preemption(json_get(k, "preemption"), out);
+}
+
+/* Today's numbers, where quota is what the job waits for. */
+static const char *fresh_message(const struct cJSON *kueue, const char *reason, const char *stored)
+{
+	const char *now = json_str(kueue, "reason"), *message = json_str(kueue, "message");
+
+	return now && reason && strcmp(now, reason) == 0 && message && message[0] ? message
+										  : stored;
+}
+
 static void print_why(const struct cJSON *tree, struct buf *out)
 {
 	const struct cJSON *job = json_get(tree, "job");
@@ -70,12 +162,15 @@ static void print_why(const struct cJSON *tree, struct buf *out)
 			 command_number(job, "position"), command_number(tree, "pending"),
 			 json_str(job, "queue"));
 	buf_addf(out, ", submitted %s ago\n", command_age(json_str(job, "created"), text));
+	message = fresh_message(json_get(tree, "kueue"), reason, message);
 	if (reason && reason[0])
 		buf_addf(out, "WHY    %s%s%s\n", reason, message && message[0] ? ": " : "",
 			 message ? message : "");
 	buf_addf(out, "POLICY %s\n", json_str(tree, "policy"));
 	if (json_get(tree, "gates") && (!cluster || !cluster[0]))
 		print_gates(json_get(tree, "gates"), out);
+	if (json_get(tree, "kueue") && (!cluster || !cluster[0]))
+		print_kueue(json_get(tree, "kueue"), out);
 	if (json_len(json_get(tree, "quota")))
 		print_quota_path(json_get(tree, "quota"), out);
 	if (json_len(json_get(tree, "clusters")))

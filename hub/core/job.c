@@ -294,29 +294,50 @@ int job_ask(struct core *c, struct job *j, const struct propagation_policy *poli
 	return job_ask_with(c, j, policy, NULL, reterr);
 }
 
-int job_ask_with(struct core *c, struct job *j, const struct propagation_policy *policy,
-		 const struct job_term *terms, struct err *reterr)
+/* References of both, for the caller. */
+static int make_ask(struct core *c, struct job *j, const struct propagation_policy *policy,
+		    const struct job_term *terms, struct shape **ret_shape, struct ask **ret,
+		    struct err *reterr)
 {
 	auto_arena mem = ARENA_INIT;
 	char api_version[KIND_API_VERSION_MAX];
 	struct placement_spec placement = policy->placement;
 	struct job_shape spec;
-	struct shape *shape;
-	struct ask *ask;
 
 	int r = shape_of(c, j, terms, &mem, &spec, reterr);
 	if (r == 0)
-		r = fleet_shape_ref(c->fleet, &spec, &shape, reterr);
+		r = fleet_shape_ref(c->fleet, &spec, ret_shape, reterr);
 	if (r < 0)
 		return r;
 	struct api_kind kind = {span_of(kind_api_version(j->kind, api_version)),
 				span_of(j->kind->kind)};
 	placement.n_refusals = prepare_refusals(c, j, &mem, &placement.refusals);
-	r = placer_ask_ref(c->placer, shape, &placement, &kind, &ask, reterr);
-	if (r < 0) {
+	r = placer_ask_ref(c->placer, *ret_shape, &placement, &kind, ret, reterr);
+	if (r < 0)
+		fleet_shape_unref(c->fleet, *ret_shape);
+	return r;
+}
+
+int job_ask_trial(struct core *c, struct job *j, const struct propagation_policy *policy,
+		  const struct job_term *terms, struct ask **ret, struct err *reterr)
+{
+	struct shape *shape;
+	int r = make_ask(c, j, policy, terms, &shape, ret, reterr);
+
+	if (r == 0)
 		fleet_shape_unref(c->fleet, shape);
+	return r;
+}
+
+int job_ask_with(struct core *c, struct job *j, const struct propagation_policy *policy,
+		 const struct job_term *terms, struct err *reterr)
+{
+	struct shape *shape;
+	struct ask *ask;
+	int r = make_ask(c, j, policy, terms, &shape, &ask, reterr);
+
+	if (r < 0)
 		return r;
-	}
 	pump_enter_ask(c, ask);
 	if (j->ask)
 		pump_leave_ask(c, j->ask);
@@ -352,6 +373,8 @@ struct span job_queue(const struct core *c, const struct job *j)
 {
 	if (j->unit && c->quota.tree)
 		return elastic_tree_path(c->quota.tree, elastic_unit_node(j->unit));
+	if (j->workload && j->workload->queue)
+		return j->workload->queue->name;
 	return j->digest.queue_name.len ? j->digest.queue_name : SPAN("");
 }
 

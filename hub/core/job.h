@@ -37,6 +37,10 @@ struct job_term {
 /* The same for pods as they will be: `terms` by pod set. */
 int job_ask_with(struct core *c, struct job *j, const struct propagation_policy *policy,
 		 const struct job_term *terms, struct err *reterr) MUST_CHECK;
+/* The same for a question: the job keeps the ask that it has. placer_ask_unref() is the caller's.
+ */
+int job_ask_trial(struct core *c, struct job *j, const struct propagation_policy *policy,
+		  const struct job_term *terms, struct ask **ret, struct err *reterr) MUST_CHECK;
 
 /* The job's whole request as (resource, amount) sums over all pods; *ret_n entries, at most
  * JOB_MAX_RESOURCES. Saturates. Spans borrow from the digest. */

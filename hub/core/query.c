@@ -4,6 +4,7 @@
 #include "core/binding.h"
 #include "core/job.h"
 #include "core/kueue/query_kueue.h"
+#include "core/kueue/query_quota.h"
 #include "core/member.h"
 #include "core/member_view.h"
 #include "core/restore.h"
@@ -190,6 +191,8 @@ static void answer_quota(struct core *c, struct buf *b)
 			buf_add_char(b, ',');
 		add_quota_node(c, i, b);
 	}
+	bool first = n == 0;
+	query_quota_nodes(c, &first, b);
 	buf_add_str(b, "]}");
 }
 

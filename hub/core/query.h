@@ -8,8 +8,8 @@
  *	jobs					every live job: where it stands
  *	namespaces/NS/jobs			those of one namespace
  *	queues					every queue: pending, admitted, its first units
- *	quota					the tree with min, max, used
- *	namespaces/NS/KIND/NAME/why		one job: gates, quota path, every cluster's verdict
+ *	quota					the tree and Cohorts: min, max, used
+ *	namespaces/NS/KIND/NAME/why		one job: gates, quota, verdict of every cluster
  *
  *	kueue/VERSION/clusterqueues/CQ/pendingworkloads	who waits there, in order (visibility API)
  *	kueue/VERSION/namespaces/NS/localqueues/LQ/pendingworkloads

@@ -7,6 +7,7 @@
 #include "core/binding.h"
 #include "core/job.h"
 #include "core/kueue/query_kueue.h"
+#include "core/kueue/query_workload.h"
 #include "core/member.h"
 #include "core/query.h"
 #include "quota-tree/quota_message.h"
@@ -94,8 +95,8 @@ void query_job_line(struct core *c, struct job *j, struct buf *b)
 	buf_addf(b,
 		 ",\"kind\":\"%s\",\"uid\":\"%s\",\"priority\":%d,\"pods\":%" PRId64
 		 ",\"livePods\":%u,\"status\":\"%s\",\"queue\":",
-		 j->kind->kind, j->uid_text, j->priority, job_pods(j), j->live_pods,
-		 running_state(j));
+		 j->kind->kind, j->uid_text, j->workload ? j->workload->priority : j->priority,
+		 job_pods(j), j->live_pods, running_state(j));
 	buf_add_json_str(b, job_queue(c, j));
 	buf_add_str(b, ",\"cluster\":");
 	buf_add_json_str(b, span_of(m ? m->name : ""));
@@ -209,16 +210,18 @@ static void add_verdict(struct core *c, const struct verdict *v, struct buf *b)
 		 v->fit.need, v->fit.free, v->fit.total, v->fit.largest);
 }
 
-static void add_verdicts(struct core *c, struct job *j, struct buf *b)
+/* `ask`: what it would ask now, NULL for what it asked last. */
+static void add_verdicts(struct core *c, struct job *j, struct ask *ask, struct buf *b)
 {
 	struct verdict *v;
 
-	if (!j->ask || j->dispatch.step != DISPATCH_IDLE)
+	ask = ask ? ask : j->ask;
+	if (!ask || j->dispatch.step != DISPATCH_IDLE)
 		return;
 	v = xcalloc(MAX_VERDICTS, sizeof(*v));
 	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
 	size_t n = starvation_exclude(c, j, excluded);
-	n = placement_explain(c->placer, j->ask, excluded, n, c->now, v, MAX_VERDICTS);
+	n = placement_explain(c->placer, ask, excluded, n, c->now, v, MAX_VERDICTS);
 	n = n < MAX_VERDICTS ? n : MAX_VERDICTS;
 	buf_addf(b, ",\"neverFits\":%s,\"clusters\":[",
 		 n && placement_never_fits(v, n) ? "true" : "false");
@@ -264,6 +267,19 @@ static void add_gates(struct core *c, struct job *j, struct buf *b)
 		buf_addf(b, ",\"pending\":%zu", s.pending);
 }
 
+static void add_kueue(struct core *c, struct job *j, struct buf *b)
+{
+	struct query_workload q;
+
+	query_workload_begin(c, j, &q);
+	query_workload_gates(c, &q, j, b);
+	query_workload_add(c, &q, j, b);
+	struct ask *ask = query_workload_ask(c, &q, j);
+	add_verdicts(c, j, ask, b);
+	placer_ask_unref(c->placer, ask);
+	query_workload_done(&q);
+}
+
 void query_why(struct core *c, struct job *j, struct buf *b)
 {
 	char when[CLOCK_TEXT_MAX];
@@ -276,10 +292,12 @@ void query_why(struct core *c, struct job *j, struct buf *b)
 			 clock_format(j->decided_at, when), j->dispatch.epoch,
 			 dispatch_step_name(j->dispatch.step));
 	}
-	if (!j->finished && !j->deleting) {
+	if (!j->finished && !j->deleting && j->workload)
+		add_kueue(c, j, b);
+	else if (!j->finished && !j->deleting) {
 		add_gates(c, j, b);
 		add_quota_path(c, j, b);
-		add_verdicts(c, j, b);
+		add_verdicts(c, j, NULL, b);
 	}
 	buf_add_char(b, '}');
 }

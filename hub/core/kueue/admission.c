@@ -113,23 +113,32 @@ static void add_flavor(const struct core *c, uint32_t flavor, struct arena *mem,
 	t->tolerations = tolerations;
 }
 
+struct job_term *admission_terms(const struct core *c, const struct workload *w,
+				 const struct workload_set *sets, size_t n_sets, struct arena *mem)
+{
+	const struct job *j = w->job;
+	size_t n = j->digest.n_pod_sets;
+	struct job_term *terms = arena_array(mem, struct job_term, n);
+
+	for (size_t i = 0; i < n; i++) {
+		terms[i].count = -1;
+		if (i >= n_sets)
+			continue;
+		if (sets[i].count < j->digest.pod_sets[i].count)
+			terms[i].count = sets[i].count;
+		for (uint32_t k = 0; k < sets[i].n_flavors; k++)
+			add_flavor(c, sets[i].flavors[k], mem, &terms[i]);
+	}
+	return terms;
+}
+
 int admission_ask(struct core *c, struct workload *w, struct err *reterr)
 {
 	struct job *j = w->job;
 	auto_arena mem = ARENA_INIT;
-	size_t n = j->digest.n_pod_sets;
-	struct job_term *terms = arena_array(&mem, struct job_term, n);
 
-	for (size_t i = 0; i < n; i++) {
-		terms[i].count = -1;
-		if (i >= w->n_sets)
-			continue;
-		if (w->sets[i].count < j->digest.pod_sets[i].count)
-			terms[i].count = w->sets[i].count;
-		for (uint32_t k = 0; k < w->sets[i].n_flavors; k++)
-			add_flavor(c, w->sets[i].flavors[k], &mem, &terms[i]);
-	}
-	return job_ask_with(c, j, settle_policy(c, j), terms, reterr);
+	return job_ask_with(c, j, settle_policy(c, j),
+			    admission_terms(c, w, w->sets, w->n_sets, &mem), reterr);
 }
 
 static void drop_asks(struct core *c, struct workload *w)

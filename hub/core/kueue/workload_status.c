@@ -101,6 +101,7 @@ static void read_checks(const struct cJSON *list, struct arena *mem, struct work
 		ret->checks[ret->n_checks++] = (struct workload_check){
 		    .name = text(k, "name", mem),
 		    .state = text(k, "state", mem),
+		    .message = text(k, "message", mem),
 		    .requeue_after = number(k, "requeueAfterSeconds"),
 		    .since = time_of(k, "lastTransitionTime"),
 		};

@@ -29,7 +29,7 @@ struct workload_assignment { /* one of status.admission.podSetAssignments */
 };
 
 struct workload_check {
-	struct span name, state;
+	struct span name, state, message;
 	int64_t requeue_after; /* seconds, 0: none */
 	usec since;
 };

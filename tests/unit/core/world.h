@@ -121,6 +121,30 @@ char *world_tree_text(const char *name, int max_root, int max_a);
 /* The merge patch that gives the tree `tree` these numbers. */
 enum err_kind world_edit_tree(struct world *w, int max_root, int max_a);
 
+/* ---- Kueue's objects (world_queues.c) ---- */
+
+/* ResourceFlavor; `spec` is its members, or "". */
+void world_flavor(struct world *w, const char *name, const char *spec);
+/* ClusterQueue of one group: cpu, as much of each flavor ("one two"); `more` is put into its spec.
+ */
+void world_cluster_queue(struct world *w, const char *name, const char *flavors, int cpus,
+			 const char *more);
+/* LocalQueue in namespace default. */
+void world_local_queue(struct world *w, const char *name, const char *behind);
+/* WorkloadPriorityClass. */
+void world_priority(struct world *w, const char *name, int value);
+/* Job in namespace default and in a LocalQueue; `labels`: more of them (",'a':'b'"), or "". */
+void world_queued_job(struct world *w, const char *name, const char *queue, int pods, int cpus,
+		      const char *labels);
+/* A field of the Workload of a Job in default, as world_field(); "" when it has none. */
+const char *world_workload(struct world *w, const char *job, const char *path);
+/* A field of the condition of this type of an object; "" when there is none. */
+const char *world_condition(struct world *w, uint16_t type, const char *ns, const char *name,
+			    const char *condition, const char *field);
+/* The same of the Workload of a Job in default. */
+const char *world_workload_condition(struct world *w, const char *job, const char *condition,
+				     const char *field);
+
 /* ---- members ---- */
 
 /* A member with `nodes` nodes of `cpus` cpus: its Secret and Cluster are created, it is Ready and

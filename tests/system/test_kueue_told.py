@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""What muster says of Kueue's queues: why a job waits, flavor by flavor and member by member, whom
+it would preempt, and who uses which quota."""
+
+from muster_test import Fleet, check, main
+from muster_test import objects as make
+from muster_test.watch import condition, is_true
+
+GROUP = "kueue.x-k8s.io/v1beta2"
+
+
+def kubectl(fleet):
+    return [k for k in fleet.kubectls() if k.version == "PATH"][0]
+
+
+def kueue(kind, name, namespace=None, **fields):
+    meta = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": GROUP, "kind": kind, "metadata": meta, **fields}
+
+
+def queue(name, *flavors, **spec):
+    """A ClusterQueue of cpu: flavors as (name, nominal)."""
+    return kueue("ClusterQueue", name, spec={
+        "namespaceSelector": {}, **spec,
+        "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [
+            {"name": f, "resources": [{"name": "cpu", "nominalQuota": q}]} for f, q in flavors]}]})
+
+
+def local(name, behind):
+    return kueue("LocalQueue", name, "default", spec={"clusterQueue": behind})
+
+
+def job(name, queue_name, cpu, priority=None, duration="20s"):
+    o = make.batch_job(name, gpus=0, cpu=cpu, duration=duration)
+    o["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"] = {"cpu": cpu}
+    o["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": queue_name}
+    if priority:
+        o["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = priority
+    return o
+
+
+def of(name, holds):
+    return lambda objects: any(
+        r["name"] == name and holds(o) for o in objects.values()
+        for r in o["metadata"].get("ownerReferences", []))
+
+
+def waits(reason):
+    return lambda o: (condition(o, "QuotaReserved") or {}).get("reason") == reason
+
+
+def says(text, *words):
+    for w in words:
+        check(w in text, f"muster says: {w}", text)
+
+
+def story_why_a_job_waits(fleet):
+    """Quota by flavor, room by member, an inactive queue: each is told with its numbers"""
+    fleet.start_hub()
+    fleet.join(fleet.start_sim("c1", [make.node("n", count=2, gpus=0, cpu="8")]))
+    k = kubectl(fleet)
+    for o in (kueue("ResourceFlavor", "spot", spec={}),
+              kueue("ResourceFlavor", "gpu", spec={"nodeLabels": {"accelerator": "h100"}}),
+              queue("cq", ("spot", 4)), local("lq", "cq"),
+              queue("labels", ("gpu", 40)), local("gpus", "labels"),
+              queue("broken", ("nowhere", 4)), local("broken", "broken"),
+              kueue("WorkloadPriorityClass", "prod", value=1000)):
+        k("apply", "-f", "-", stdin=o)
+    workloads = fleet.watch("workloads")
+    k("create", "-f", "-", stdin=job("holder", "lq", "3"))
+    workloads.await_state("holder admitted", of("holder", lambda o: is_true(o, "Admitted")))
+    for name, queue_name, reason in (("waiter", "lq", "WaitingForQuota"),
+                                     ("labelled", "gpus", "TopologyPlacementFailed"),
+                                     ("lost", "broken", "Misconfigured")):
+        k("create", "-f", "-", stdin=job(name, queue_name, "2", "prod"))
+        workloads.await_state(f"{name} waits", of(name, waits(reason)))
+    says(fleet.muster("why", "job/waiter").stdout,
+         "position 1 of 1 in lq", "WHY    WaitingForQuota",
+         "insufficient unused quota for cpu in flavor spot, 1 more needed",
+         "QUEUE  lq, ClusterQueue cq, priority 1000 (prod)", "NO quota",
+         "PREEMPTION finds nobody that the policies allow to preempt")
+    says(fleet.muster("why", "job/labelled").stdout, "WHY    TopologyPlacementFailed", "ok quota",
+         "0 of 1 have room (AffinityMismatch)", "quota fits")
+    says(fleet.muster("why", "job/lost").stdout, "NO queue", "inactive, FlavorNotFound",
+         "references missing ResourceFlavor(s): nowhere")
+    rows = {line.split()[1]: line.split() for line in
+            fleet.muster("jobs", "-n", "default").stdout.splitlines()[1:]}
+    check(rows["waiter"][3:5] == ["lq", "1000"], "muster jobs: queue and the workload's priority",
+          rows)
+
+
+def story_who_uses_which_quota(fleet):
+    """Cohorts and ClusterQueues with nominal, used, borrowed, pending, admitted"""
+    fleet.start_hub()
+    fleet.join(fleet.start_sim("c1", [make.node("n", count=2, gpus=0, cpu="8")]))
+    k = kubectl(fleet)
+    for o in (kueue("ResourceFlavor", "spot", spec={}),
+              queue("a", ("spot", 4), cohortName="team"),
+              queue("b", ("spot", 4), cohortName="team"), local("la", "a")):
+        k("apply", "-f", "-", stdin=o)
+    workloads = fleet.watch("workloads")
+    for name, cpu in (("one", "6"), ("two", "4")):
+        k("create", "-f", "-", stdin=job(name, "la", cpu))
+        workloads.await_state(f"{name} is looked at", of(name, lambda o: condition(
+            o, "QuotaReserved") is not None))
+    lines = [line.split() for line in fleet.muster("quota").stdout.splitlines()]
+    rows = {(line[0], line[1]): line[2:] for line in lines[1:]}
+    check(lines[0] == ["NODE", "RESOURCE", "MIN", "MAX", "USED", "BORROWED", "PENDING", "ADMITTED",
+                       "SHARE"], "muster quota: columns", lines)
+    check(rows[("team", "spot/cpu")][:4] == ["8", "8", "6", "0"], "the cohort", rows)
+    check(rows[("a", "spot/cpu")][:6] == ["4", "8", "6", "2", "1", "1"],
+          "a borrows 2, one waits, one is admitted", rows)
+    shown = fleet.muster("queue").stdout
+    check(any(line.split()[:5] == ["a", "ClusterQueue", "BestEffortFIFO", "0", "1"] and
+              "default/two" in line for line in shown.splitlines()),
+          "muster queue: who is next", shown)
+
+
+if __name__ == "__main__":
+    main(globals(), Fleet)
