@@ -135,6 +135,9 @@ uint32_t cluster_view_node_find(const struct fleet *f, uint32_t cluster, struct 
 /* The node is gone. Its number is reused when no pod and no assumption is charged to it. */
 void cluster_view_node_remove(struct fleet *f, uint32_t cluster, uint32_t node);
 struct span cluster_view_node_name(const struct fleet *f, uint32_t cluster, uint32_t node);
+/* The value of a label of a node, absent when it has none. */
+struct span cluster_view_node_label(const struct fleet *f, uint32_t cluster, uint32_t node,
+				    struct span key);
 
 /* A pod that is bound and not terminal takes its share of the node; when it ends it gives it
  * back. Never fails: a node may be charged beyond what it has, and then has nothing free. A release

@@ -199,6 +199,20 @@ struct span cluster_view_node_name(const struct fleet *f, uint32_t cluster, uint
 	return intern_text(&f->names, k->nodes[node].name);
 }
 
+struct span cluster_view_node_label(const struct fleet *f, uint32_t cluster, uint32_t node,
+				    struct span key)
+{
+	const struct cluster *k = &f->clusters[cluster];
+	uint32_t number = intern_find(&f->names, key);
+
+	if (!number || node >= k->n_nodes || k->spots[node].state == STATE_NONE)
+		return SPAN_NONE;
+	for (uint32_t i = 0; i < k->nodes[node].n_labels; i++)
+		if (k->nodes[node].labels[i].key == number)
+			return intern_text(&f->names, k->nodes[node].labels[i].value);
+	return SPAN_NONE;
+}
+
 int64_t cluster_view_node_free(const struct fleet *f, uint32_t cluster, uint32_t node,
 			       uint32_t resource)
 {

@@ -1,173 +1,6 @@
 #include "policies/fit_levels.h"
 
-#include "policies/node_state.h"
-
-/*
- * One set after the other on a copy of what is free, which later sets see. A cluster's nodes are
- * sorted by their values, so that every domain is a run of them and the domains of one level are
- * in order of value.
- */
-
-struct member {
-	uint32_t node;
-	uint32_t values[POD_SET_MAX_LEVELS]; /* interned */
-};
-
-struct area {			    /* a domain */
-	uint32_t first, n;	    /* members */
-	uint32_t child, n_children; /* areas of the next level */
-	int64_t pods, slices;	    /* that fit; once chosen, that go here */
-};
-
-struct list VEC(uint32_t);
-
-struct levels {
-	struct fleet *f;
-	const struct cluster *k;
-	const struct shape *shape;
-	int64_t *free; /* stride amounts per node */
-	/* of the set at hand */
-	const struct pod_topology *t;
-	const struct row *row;
-	bool least_free; /* least room first, instead of most room first and a tight last one */
-	uint32_t size, slice_level;
-	struct VEC(struct member) members;
-	struct VEC(struct area) areas;
-	uint32_t level_at[POD_SET_MAX_LEVELS + 1]; /* first area of a level */
-	struct list now, next;
-};
-
-static void levels_init(struct levels *l, struct fleet *f, uint32_t cluster,
-			const struct shape *shape)
-{
-	*l = (struct levels){.f = f, .k = &f->clusters[cluster], .shape = shape};
-	l->free = xcalloc((size_t)l->k->n_nodes * f->stride + 1, sizeof(*l->free));
-	for (uint32_t i = 0; i < l->k->n_nodes; i++)
-		if (l->k->spots[i].state != STATE_NONE)
-			memcpy(l->free + (size_t)i * f->stride,
-			       node_state_free(f, l->k->spots[i].state),
-			       f->stride * sizeof(*l->free));
-	fit_scratch_begin(fit_scratch_of(f), shape);
-}
-
-static void levels_done(struct levels *l)
-{
-	free(l->free);
-	vec_done(&l->members);
-	vec_done(&l->areas);
-	vec_done(&l->now);
-	vec_done(&l->next);
-}
-
-static uint32_t fill_of(const struct levels *l, uint32_t node)
-{
-	const struct cluster *k = l->k;
-	const int64_t *have = l->free + (size_t)node * l->f->stride;
-
-	if (k->spots[node].state == STATE_NONE ||
-	    !row_accepts(l->row, &l->f->classes[l->f->states[k->spots[node].state].node_class]))
-		return 0;
-	return row_fill(l->row, have, node_state_devices(l->f, have));
-}
-
-/* ---- domains ---- */
-
-static uint32_t label_value(const struct node *n, uint32_t key)
-{
-	for (uint32_t i = 0; i < n->n_labels; i++)
-		if (n->labels[i].key == key)
-			return n->labels[i].value;
-	return 0;
-}
-
-static int cmp_member(const void *a, const void *b, void *context)
-{
-	const struct levels *l = context;
-	const struct member *x = a, *y = b;
-
-	for (size_t i = 0; i < l->t->n_levels; i++) {
-		if (x->values[i] == y->values[i])
-			continue;
-		return span_cmp(intern_text(&l->f->names, x->values[i]),
-				intern_text(&l->f->names, y->values[i]));
-	}
-	return (x->node > y->node) - (x->node < y->node);
-}
-
-static void collect_members(struct levels *l)
-{
-	uint32_t keys[POD_SET_MAX_LEVELS];
-
-	vec_clear(&l->members);
-	for (size_t i = 0; i < l->t->n_levels; i++) {
-		keys[i] = intern_find(&l->f->names, l->t->levels[i]);
-		if (!keys[i])
-			return;
-	}
-	for (uint32_t node = 0; node < l->k->n_nodes; node++) {
-		struct member m = {.node = node};
-		size_t i = 0;
-		if (l->k->spots[node].state == STATE_NONE)
-			continue;
-		for (; i < l->t->n_levels; i++) {
-			m.values[i] = label_value(&l->k->nodes[node], keys[i]);
-			if (!m.values[i])
-				break;
-		}
-		if (i == l->t->n_levels)
-			vec_push(&l->members, m);
-	}
-	if (l->members.len)
-		qsort_r(l->members.items, l->members.len, sizeof(*l->members.items), cmp_member, l);
-}
-
-/* The areas of one level inside one run of members. */
-static void split(struct levels *l, uint32_t level, uint32_t first, uint32_t n)
-{
-	for (uint32_t i = first; i < first + n; i++) {
-		const struct member *m = &l->members.items[i];
-		if (i == first || m->values[level] != m[-1].values[level])
-			vec_push(&l->areas, (struct area){.first = i});
-		l->areas.items[l->areas.len - 1].n++;
-	}
-}
-
-static void build_areas(struct levels *l)
-{
-	vec_clear(&l->areas);
-	l->level_at[0] = 0;
-	split(l, 0, 0, (uint32_t)l->members.len);
-	for (uint32_t level = 1; level <= l->t->n_levels; level++) {
-		l->level_at[level] = (uint32_t)l->areas.len;
-		for (uint32_t a = l->level_at[level - 1];
-		     level < l->t->n_levels && a < l->level_at[level]; a++) {
-			uint32_t child = (uint32_t)l->areas.len;
-			split(l, level, l->areas.items[a].first, l->areas.items[a].n);
-			l->areas.items[a].child = child;
-			l->areas.items[a].n_children = (uint32_t)l->areas.len - child;
-		}
-	}
-}
-
-static void count_areas(struct levels *l)
-{
-	uint32_t lowest = (uint32_t)l->t->n_levels - 1;
-
-	for (uint32_t level = lowest; level != UINT32_MAX; level--)
-		for (uint32_t i = l->level_at[level]; i < l->level_at[level + 1]; i++) {
-			struct area *a = &l->areas.items[i];
-			a->pods = a->slices = 0;
-			for (uint32_t m = 0; level == lowest && m < a->n; m++)
-				a->pods +=
-				    fill_pods(fill_of(l, l->members.items[a->first + m].node));
-			for (uint32_t c = a->child; c < a->child + a->n_children; c++) {
-				a->pods += l->areas.items[c].pods;
-				a->slices += l->areas.items[c].slices;
-			}
-			if (level == l->slice_level)
-				a->slices = a->pods / l->size;
-		}
-}
+#include "policies/fit_areas.h"
 
 /* ---- choosing ---- */
 
@@ -362,7 +195,7 @@ static void fill_area(struct levels *l, const struct area *a, uint32_t set)
 	vec_clear(&s->choices);
 	for (uint32_t m = a->first; m < a->first + a->n; m++) {
 		uint32_t node = l->members.items[m].node;
-		fit_scratch_add(s, fill_of(l, node), node, false);
+		fit_scratch_add(s, fit_areas_fill(l, node), node, false);
 	}
 	fill_choices(l, set, a->pods);
 }
@@ -373,7 +206,7 @@ static bool pack_anywhere(struct levels *l, uint32_t set, int64_t count, int64_t
 
 	vec_clear(&s->choices);
 	for (uint32_t node = 0; node < l->k->n_nodes; node++)
-		fit_scratch_add(s, fill_of(l, node), node, false);
+		fit_scratch_add(s, fit_areas_fill(l, node), node, false);
 	*ret_room = count - fill_choices(l, set, count);
 	return *ret_room == count;
 }
@@ -383,17 +216,10 @@ static bool pack_set(struct levels *l, uint32_t set, int64_t *ret_room)
 	const struct pod_set *p = &l->shape->spec.sets[set];
 	uint32_t level;
 
-	l->row = l->shape->parts[l->shape->part_of_set[set]].row;
-	l->t = &p->topology;
+	fit_areas_take_set(l, set);
 	if (l->t->mode == POD_TOPOLOGY_NONE)
 		return pack_anywhere(l, set, p->count, ret_room);
-	l->least_free =
-	    l->t->mode == POD_TOPOLOGY_UNCONSTRAINED || l->t->mode == POD_TOPOLOGY_SLICES;
-	l->size = l->t->slice_size ? l->t->slice_size : 1;
-	l->slice_level = l->size > 1 ? l->t->slice_level : (uint32_t)l->t->n_levels - 1;
-	collect_members(l);
-	build_areas(l);
-	count_areas(l);
+	fit_areas_measure(l);
 	bool found = choose_level(l, p->count, &level, ret_room);
 	*ret_room *= l->size;
 	if (!found)
@@ -404,20 +230,132 @@ static bool pack_set(struct levels *l, uint32_t set, int64_t *ret_room)
 	return true;
 }
 
+/* ---- sets that go together ---- */
+
+/* Gives back what was placed since the slots were `from` long. */
+static void undo(struct levels *l, size_t from)
+{
+	struct fit_scratch *s = l->f->scratch;
+
+	while (s->slots.len > from) {
+		const struct fit_slot *at = &s->slots.items[--s->slots.len];
+		const struct row *row = l->shape->parts[l->shape->part_of_set[at->set]].row;
+		int64_t *have = l->free + (size_t)at->node * l->f->stride;
+		for (uint32_t i = 0; i < row->n_requests; i++)
+			have[row->resource[i]] += row->amount[i] * at->count;
+	}
+}
+
+/* The sets one after the other, or the other way round. */
+static bool pack_all(struct levels *l, const uint32_t *sets, size_t n, bool backwards)
+{
+	size_t from = l->f->scratch->slots.len;
+	int64_t room;
+
+	for (size_t i = 0; i < n; i++) {
+		if (pack_set(l, sets[backwards ? n - 1 - i : i], &room))
+			continue;
+		undo(l, from);
+		return false;
+	}
+	return true;
+}
+
+struct candidate {
+	struct run run;
+	int64_t room;
+};
+
+static int cmp_candidate(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	if (x->room != y->room)
+		return x->room < y->room ? -1 : 1;
+	return (x->run.first > y->run.first) - (x->run.first < y->run.first);
+}
+
+/* All in one domain of the level: the tightest for the largest set that holds the others too. */
+static bool pack_group_at(struct levels *l, const uint32_t *sets, size_t n, uint32_t level,
+			  int64_t *ret_room)
+{
+	struct VEC(struct candidate) found = {0};
+	bool packed = false;
+	int64_t need = 0;
+
+	*ret_room = 0;
+	for (size_t i = 0; i < n; i++)
+		if (l->shape->spec.sets[sets[i]].count > need) {
+			need = l->shape->spec.sets[sets[i]].count;
+			fit_areas_take_set(l, sets[i]);
+		}
+	fit_areas_measure(l);
+	for (uint32_t i = l->level_at[level]; i < l->level_at[level + 1]; i++) {
+		const struct area *a = &l->areas.items[i];
+		*ret_room = a->pods > *ret_room ? a->pods : *ret_room;
+		if (a->pods >= need)
+			vec_push(&found, (struct candidate){{a->first, a->n}, a->pods});
+	}
+	if (found.len)
+		qsort(found.items, found.len, sizeof(*found.items), cmp_candidate);
+	for (size_t i = 0; i < found.len && !packed; i++) {
+		l->only = found.items[i].run;
+		packed = pack_all(l, sets, n, false) || pack_all(l, sets, n, true);
+		l->only = (struct run){0};
+	}
+	vec_done(&found);
+	return packed;
+}
+
+/* The sets of one group: the narrowest domain from the asked level that holds them all; where only
+ * preferred and none does, each by itself. */
+static bool pack_group(struct levels *l, uint32_t first, int64_t *ret_room)
+{
+	const struct job_shape *spec = &l->shape->spec;
+	const struct pod_topology *t = &spec->sets[first].topology;
+	uint32_t sets[POD_SET_MAX_SETS];
+	size_t n = 0;
+
+	for (uint32_t set = first; set < spec->n_sets; set++)
+		if (spec->sets[set].count > 0 && spec->sets[set].topology.group == t->group)
+			sets[n++] = set;
+	for (uint32_t level = t->level; level != UINT32_MAX; level--) {
+		if (pack_group_at(l, sets, n, level, ret_room))
+			return true;
+		if (t->mode == POD_TOPOLOGY_REQUIRED)
+			return false;
+	}
+	return pack_all(l, sets, n, false);
+}
+
+/* Whether the set was placed with an earlier one of its group. */
+static bool is_placed(const struct job_shape *spec, uint32_t set)
+{
+	uint32_t group = spec->sets[set].topology.group;
+
+	for (uint32_t i = 0; group && i < set; i++)
+		if (spec->sets[i].count > 0 && spec->sets[i].topology.group == group)
+			return true;
+	return false;
+}
+
 uint32_t fit_levels_misfit(struct fleet *f, uint32_t cluster, const struct shape *shape,
 			   int64_t *ret_need, int64_t *ret_room)
 {
 	struct levels l;
 	uint32_t misfit = FIT_WHOLE_GANG;
 
-	levels_init(&l, f, cluster, shape);
+	fit_areas_init(&l, f, cluster, shape);
 	*ret_need = *ret_room = 0;
 	for (uint32_t set = 0; set < shape->spec.n_sets && misfit == FIT_WHOLE_GANG; set++) {
-		*ret_need = shape->spec.sets[set].count;
-		if (*ret_need && !pack_set(&l, set, ret_room))
+		const struct pod_set *p = &shape->spec.sets[set];
+		*ret_need = p->count;
+		if (*ret_need == 0 || is_placed(&shape->spec, set))
+			continue;
+		if (!(p->topology.group ? pack_group(&l, set, ret_room)
+					: pack_set(&l, set, ret_room)))
 			misfit = set;
 	}
-	levels_done(&l);
+	fit_areas_done(&l);
 	return misfit;
 }
 

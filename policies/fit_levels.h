@@ -15,6 +15,9 @@
  *   3. from there down domains are chosen level by level: those with most room first and of the
  *      last one the tightest that is enough (BestFit), or those with least room first
  *      (unconstrained). Down to the slices' level over all that were chosen, below it inside each.
+ * Smaller slices inside slices (layers) come to the domains of their level whole, too. Sets of one
+ * group are placed together: in the tightest domain that holds them all, from the asked level
+ * upwards.
  * Ties are decided by the labels' values. Sets of the same gang that ask for no topology take
  * what is left, smallest holes first.
  *

@@ -70,6 +70,27 @@ static int check_requests(const struct pod_set *s, size_t set, struct err *reter
 	return 0;
 }
 
+static int check_inner(const struct pod_topology *t, const char *path, struct err *reterr)
+{
+	uint32_t level = t->slice_level, size = t->slice_size;
+
+	if (t->n_inner > POD_SET_MAX_INNER)
+		return too_many(reterr, path, t->n_inner, POD_SET_MAX_INNER);
+	for (uint32_t i = 0; i < t->n_inner; i++) {
+		const struct pod_topology_layer *in = &t->inner[i];
+		if (in->level <= level || in->level >= t->n_levels)
+			return err_set_field(reterr, ERR_INVALID, path,
+					     "layers of slices must go from wide to narrow levels");
+		if (in->size < 1 || size % in->size != 0)
+			return err_set_field(reterr, ERR_INVALID, path,
+					     "slices of %u cannot be split into slices of %u", size,
+					     in->size);
+		level = in->level;
+		size = in->size;
+	}
+	return 0;
+}
+
 static int check_topology(const struct pod_set *s, size_t set, struct err *reterr)
 {
 	const struct pod_topology *t = &s->topology;
@@ -87,6 +108,9 @@ static int check_topology(const struct pod_set *s, size_t set, struct err *reter
 	    t->slice_size > 1 && t->level > t->slice_level)
 		return err_set_field(reterr, ERR_INVALID, path,
 				     "slices cannot be wider than the domain of the whole set");
+	int r = check_inner(t, path, reterr);
+	if (r < 0)
+		return r;
 	if (t->slice_size > 1 && s->count % t->slice_size != 0)
 		return err_set_field(reterr, ERR_INVALID, path,
 				     "%" PRId64 " pods cannot be split into slices of %u", s->count,

@@ -69,7 +69,10 @@ void pod_set_topology_key(const struct pod_topology *t, struct buf *out)
 	for (size_t i = 0; i < t->n_levels; i++)
 		put_span(out, t->levels[i]);
 	put_num(out, (uint64_t)t->level << 32 | t->slice_level);
-	put_num(out, t->slice_size);
+	put_num(out, (uint64_t)t->slice_size << 32 | t->group);
+	put_num(out, t->n_inner);
+	for (uint32_t i = 0; i < t->n_inner; i++)
+		put_num(out, (uint64_t)t->inner[i].level << 32 | t->inner[i].size);
 }
 
 /* ---- canonical copies ---- */

@@ -27,6 +27,7 @@ enum { /* limits on what a user may write; beyond them job_shape_check() says wh
        POD_SET_MAX_VALUES = 1024,
        POD_SET_MAX_TOLERATIONS = 64,
        POD_SET_MAX_LEVELS = 16,	   /* of a topology */
+       POD_SET_MAX_INNER = 2,	   /* layers of slices inside slices */
        POD_SET_MAX_PODS = 1000000, /* over all sets of one shape */
 };
 
@@ -48,6 +49,15 @@ struct pod_topology {
 	/* Each `slice_size` pods stay in one domain of `slice_level` (podset-slice-...): the hosts
 	 * of a TPU slice. Size 0 or 1: no slices. UNCONSTRAINED with slices is SLICES. */
 	uint32_t slice_level, slice_size;
+	/* Smaller slices inside those, the larger ones first: lower levels, and sizes of which each
+	 * divides the one before it. */
+	struct pod_topology_layer {
+		uint32_t level, size;
+	} inner[POD_SET_MAX_INNER];
+	uint32_t n_inner;
+	/* REQUIRED and PREFERRED: sets of one group (numbers other than 0) want to be in the same
+	 * domain together (podset-group-name). They have the same levels and ask the same. */
+	uint32_t group;
 };
 
 struct request {

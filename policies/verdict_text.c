@@ -115,15 +115,46 @@ static void add_pods(struct text *t, const struct fleet *f, const struct fit_mis
 	add_amount(t, f, m->resource, m->per_pod);
 }
 
+static bool is_leveled(const struct verdict *v)
+{
+	return v->fit.topology && !shape_spec(v->shape)->exclusive_topology.len &&
+	       v->fit.set < shape_spec(v->shape)->n_sets &&
+	       shape_spec(v->shape)->sets[v->fit.set].topology.mode != POD_TOPOLOGY_NONE;
+}
+
+/* What the topology of the set lacks: which level, and how much room there is. */
+static void say_levels(struct text *t, const struct verdict *v)
+{
+	const struct fit_misfit *m = &v->fit;
+	const struct pod_topology *p = &shape_spec(v->shape)->sets[m->set].topology;
+	bool sliced = p->slice_size > 1;
+
+	add(t, "needs room for %" PRId64 " pod%s", m->need, m->need == 1 ? "" : "s");
+	if (sliced)
+		add(t, " in slices of %u that each stay in one %.*s", p->slice_size,
+		    SPAN_ARGS(p->levels[p->slice_level]));
+	if (p->mode == POD_TOPOLOGY_REQUIRED) {
+		add(t, "%s in one %.*s%s", sliced ? ", all" : "", SPAN_ARGS(p->levels[p->level]),
+		    p->group ? " with the other pod set of its group" : "");
+		add(t, "; the most that one has room for is %" PRId64, m->largest);
+		return;
+	}
+	add(t, "%s on nodes of its topology; they have room for %" PRId64, sliced ? "," : "",
+	    m->largest);
+}
+
 static void say_fragmented(struct text *t, const struct fleet *f, const struct verdict *v)
 {
 	const struct fit_misfit *m = &v->fit;
 
 	add_set(t, v);
+	if (is_leveled(v)) {
+		say_levels(t, v);
+		return;
+	}
 	if (m->topology && !shape_spec(v->shape)->exclusive_topology.len) {
 		add(t,
-		    "needs room for %" PRId64 " pods in the topology domains that it asks for, "
-		    "they have room for %" PRId64,
+		    "needs room for %" PRId64 " pods beside its other sets, has room for %" PRId64,
 		    m->need, m->largest);
 		return;
 	}
@@ -288,6 +319,8 @@ static void remedy_of_fit(struct text *t, const struct fleet *f, const struct ve
 		add(t, "%s more %s free",
 		    resource_format(names, m->resource, m->need - m->free, number, sizeof(number)),
 		    resource_table_name(names, m->resource));
+	} else if (is_leveled(v) && m->need <= m->largest) {
+		add(t, "a domain with room for all sets of the group");
 	} else if (m->topology && !shape_spec(v->shape)->exclusive_topology.len) {
 		add(t, "room for %" PRId64 " more pod%s in one domain of its topology",
 		    m->need - m->largest, m->need - m->largest == 1 ? "" : "s");
@@ -341,6 +374,18 @@ struct part {
 	size_t n;
 };
 
+static void say_lacking_level(struct text *t, const struct verdict *v)
+{
+	const struct pod_topology *p = &shape_spec(v->shape)->sets[v->fit.set].topology;
+	uint32_t level = p->mode == POD_TOPOLOGY_REQUIRED ? p->level
+			 : p->slice_size > 1		  ? p->slice_level
+							  : 0;
+
+	add(t, "cluster(s) had room for %" PRId64 " of %" PRId64 " pods in %s %.*s", v->fit.largest,
+	    v->fit.need, p->mode == POD_TOPOLOGY_REQUIRED ? "one" : "domains of",
+	    SPAN_ARGS(p->levels[level]));
+}
+
 /* Kubernetes' and Karmada's words where they have any. */
 static void say_part(const struct fleet *f, const struct verdict *v, char *out, size_t size)
 {
@@ -376,6 +421,8 @@ static void say_part(const struct fleet *f, const struct verdict *v, char *out, 
 	} else if (v->code == VERDICT_NODE_TAINTED) {
 		add(&t, "cluster(s) had only nodes with untolerated taint ");
 		add_taint(&t, &v->fit.taint);
+	} else if (v->code == VERDICT_GANG_FRAGMENTED && is_leveled(v)) {
+		say_lacking_level(&t, v);
 	} else if (v->code >= 0 && v->code < VERDICT_MAX && fixed[v->code]) {
 		add(&t, "%s", fixed[v->code]);
 	}

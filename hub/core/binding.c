@@ -10,8 +10,9 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* Older versions: 3 has no finished_at, 2 no priority either. */
-#define DIGEST_VERSION	4
+/* Older versions: 4 has no domains, 3 no finished_at, 2 no priority either. */
+#define DIGEST_VERSION	5
+#define DIGEST_FINISHED 4
 #define DIGEST_PRIORITY 3
 #define DIGEST_OLDEST	2
 
@@ -61,11 +62,14 @@ struct digest_head {
 	uint32_t assignment_len;
 	int32_t priority;
 	int64_t finished_at;
+	uint32_t domains_len;
 };
 
 static size_t head_size(const struct digest_head *h)
 {
-	return h->version < DIGEST_VERSION ? offsetof(struct digest_head, finished_at) : sizeof(*h);
+	if (h->version < DIGEST_FINISHED)
+		return offsetof(struct digest_head, finished_at);
+	return h->version < DIGEST_VERSION ? offsetof(struct digest_head, domains_len) : sizeof(*h);
 }
 
 static void add_text(struct buf *b, const char *s)
@@ -99,6 +103,7 @@ static void digest_pack(const struct job *j, struct buf *out)
 	    .assignment_len = (uint32_t)j->assignment_len,
 	    .priority = j->priority,
 	    .finished_at = j->finished_at,
+	    .domains_len = (uint32_t)(j->domains ? strlen(j->domains) : 0),
 	};
 	buf_add(out, &h, sizeof(h));
 	add_text(out, j->dispatch.uid);
@@ -106,6 +111,7 @@ static void digest_pack(const struct job *j, struct buf *out)
 	add_text(out, j->policy_name);
 	buf_add_span(out, reason);
 	buf_add(out, j->assignment, j->assignment_len);
+	add_text(out, j->domains);
 }
 
 static int digest_head(const struct store_object *o, struct digest_head *h)
@@ -114,12 +120,14 @@ static int digest_head(const struct store_object *o, struct digest_head *h)
 	if (o->digest.len < offsetof(struct digest_head, finished_at))
 		return -EINVAL;
 	memcpy(h, o->digest.ptr, o->digest.len < sizeof(*h) ? o->digest.len : sizeof(*h));
-	if (h->version < DIGEST_VERSION)
+	if (h->version < DIGEST_FINISHED)
 		h->finished_at = 0;
+	if (h->version < DIGEST_VERSION)
+		h->domains_len = 0;
 	if (h->version > DIGEST_VERSION || h->version < DIGEST_OLDEST ||
 	    h->step >= DISPATCH_STEP_MAX || h->uid_len >= DISPATCH_UID_MAX ||
 	    o->digest.len != head_size(h) + h->uid_len + h->policy_ns_len + h->policy_name_len +
-				 h->reason_len + h->assignment_len)
+				 h->reason_len + (uint64_t)h->assignment_len + h->domains_len)
 		return -EINVAL;
 	return 0;
 }
@@ -176,6 +184,9 @@ int binding_restore(struct job *j, const struct store_object *o)
 	free(j->assignment);
 	j->assignment_len = h.assignment_len;
 	j->assignment = h.assignment_len ? xstrndup(rest + h.reason_len, h.assignment_len) : NULL;
+	rest += h.reason_len + h.assignment_len;
+	free(j->domains);
+	j->domains = h.domains_len ? xstrndup(rest, h.domains_len) : NULL;
 	memcpy(j->binding_uid, o->uid, STORE_UID_LEN);
 	j->binding_exists = true;
 	return 0;
@@ -311,6 +322,10 @@ static void add_annotations(const struct core *c, const struct job *j, struct bu
 	if (queue.len) {
 		buf_add_str(b, ",\"muster.dev/queue\":");
 		buf_add_json_str(b, queue);
+	}
+	if (j->domains) {
+		buf_add_str(b, ",\"muster.dev/topology-domains\":");
+		buf_add_json_str(b, span_of(j->domains));
 	}
 	buf_add_char(b, '}');
 }

@@ -5,6 +5,7 @@
 #include "core/admission/pump.h"
 #include "core/admission/settle.h"
 #include "core/dispatch/prepare.h"
+#include "core/kueue/topology.h"
 #include "core/kueue/workload.h"
 #include "core/pod_constraint.h"
 #include "core/priority.h"
@@ -203,6 +204,7 @@ void job_destroy(struct core *c, struct job *j)
 	free(j->elastic_name);
 	free(j->dispatch_message);
 	free(j->needs);
+	free(j->domains);
 	free(j->status);
 	free(j->top_reason);
 	free(j);
@@ -257,8 +259,31 @@ static void add_term(struct pod_set *set, const struct job_term *t, struct arena
 		set->count = t->count;
 }
 
+/* Sets of one podset-group-name have the same number. */
+static uint32_t group_of(const struct job_digest *d, size_t set)
+{
+	struct span name = d->pod_sets[set].topology.group;
+
+	for (size_t i = 0; name.len && i <= set; i++)
+		if (span_eq(d->pod_sets[i].topology.group, name))
+			return (uint32_t)i + 1;
+	return 0;
+}
+
+static int topology_of(const struct core *c, const struct job *j, size_t set,
+		       const struct job_term *term, struct arena *mem, struct pod_topology *ret,
+		       struct err *reterr)
+{
+	const struct topology_request *t = &j->digest.pod_sets[set].topology;
+
+	int r = topology_resolve(c, t, term ? term->topology : SPAN_NONE, mem, ret, reterr);
+	if (r == 0 && (ret->mode == POD_TOPOLOGY_REQUIRED || ret->mode == POD_TOPOLOGY_PREFERRED))
+		ret->group = group_of(&j->digest, set);
+	return r;
+}
+
 static int shape_of(struct core *c, const struct job *j, const struct job_term *terms,
-		    struct arena *mem, struct job_shape *ret, struct err *reterr)
+		    bool anywhere, struct arena *mem, struct job_shape *ret, struct err *reterr)
 {
 	struct pod_set *sets = arena_array(mem, struct pod_set, j->digest.n_pod_sets);
 
@@ -282,6 +307,9 @@ static int shape_of(struct core *c, const struct job *j, const struct job_term *
 		if (p->exclusive_topology.len)
 			ret->exclusive_topology = p->exclusive_topology;
 		int r = requests_of(c, mem, &p->pod, &sets[i], reterr);
+		if (r == 0 && !anywhere)
+			r = topology_of(c, j, i, terms ? &terms[i] : NULL, mem, &sets[i].topology,
+					reterr);
 		if (r < 0)
 			return r;
 	}
@@ -296,15 +324,15 @@ int job_ask(struct core *c, struct job *j, const struct propagation_policy *poli
 
 /* References of both, for the caller. */
 static int make_ask(struct core *c, struct job *j, const struct propagation_policy *policy,
-		    const struct job_term *terms, struct shape **ret_shape, struct ask **ret,
-		    struct err *reterr)
+		    const struct job_term *terms, bool anywhere, struct shape **ret_shape,
+		    struct ask **ret, struct err *reterr)
 {
 	auto_arena mem = ARENA_INIT;
 	char api_version[KIND_API_VERSION_MAX];
 	struct placement_spec placement = policy->placement;
 	struct job_shape spec;
 
-	int r = shape_of(c, j, terms, &mem, &spec, reterr);
+	int r = shape_of(c, j, terms, anywhere, &mem, &spec, reterr);
 	if (r == 0)
 		r = fleet_shape_ref(c->fleet, &spec, ret_shape, reterr);
 	if (r < 0)
@@ -322,19 +350,19 @@ int job_ask_trial(struct core *c, struct job *j, const struct propagation_policy
 		  const struct job_term *terms, struct ask **ret, struct err *reterr)
 {
 	struct shape *shape;
-	int r = make_ask(c, j, policy, terms, &shape, ret, reterr);
+	int r = make_ask(c, j, policy, terms, false, &shape, ret, reterr);
 
 	if (r == 0)
 		fleet_shape_unref(c->fleet, shape);
 	return r;
 }
 
-int job_ask_with(struct core *c, struct job *j, const struct propagation_policy *policy,
-		 const struct job_term *terms, struct err *reterr)
+static int take_ask(struct core *c, struct job *j, const struct propagation_policy *policy,
+		    const struct job_term *terms, bool anywhere, struct err *reterr)
 {
 	struct shape *shape;
 	struct ask *ask;
-	int r = make_ask(c, j, policy, terms, &shape, &ask, reterr);
+	int r = make_ask(c, j, policy, terms, anywhere, &shape, &ask, reterr);
 
 	if (r < 0)
 		return r;
@@ -346,6 +374,18 @@ int job_ask_with(struct core *c, struct job *j, const struct propagation_policy 
 	j->ask = ask;
 	j->shape = shape;
 	return 0;
+}
+
+int job_ask_with(struct core *c, struct job *j, const struct propagation_policy *policy,
+		 const struct job_term *terms, struct err *reterr)
+{
+	return take_ask(c, j, policy, terms, false, reterr);
+}
+
+int job_ask_anywhere(struct core *c, struct job *j, const struct propagation_policy *policy,
+		     struct err *reterr)
+{
+	return take_ask(c, j, policy, NULL, true, reterr);
 }
 
 void job_total(const struct job *j, struct elastic_quantity out[JOB_MAX_RESOURCES], size_t *ret_n)

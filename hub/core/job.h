@@ -32,7 +32,8 @@ struct job_term {
 	size_t n_labels;
 	const struct toleration *tolerations;
 	size_t n_tolerations;
-	int64_t count; /* pods; -1: all that it asks */
+	int64_t count;	      /* pods; -1: all that it asks */
+	struct span topology; /* that its flavors name; absent: none does */
 };
 /* The same for pods as they will be: `terms` by pod set. */
 int job_ask_with(struct core *c, struct job *j, const struct propagation_policy *policy,
@@ -41,6 +42,9 @@ int job_ask_with(struct core *c, struct job *j, const struct propagation_policy 
  */
 int job_ask_trial(struct core *c, struct job *j, const struct propagation_policy *policy,
 		  const struct job_term *terms, struct ask **ret, struct err *reterr) MUST_CHECK;
+/* As job_ask(), without the topology that its pod sets ask for. */
+int job_ask_anywhere(struct core *c, struct job *j, const struct propagation_policy *policy,
+		     struct err *reterr) MUST_CHECK;
 
 /* The job's whole request as (resource, amount) sums over all pods; *ret_n entries, at most
  * JOB_MAX_RESOURCES. Saturates. Spans borrow from the digest. */

@@ -72,9 +72,13 @@ static void restore_placement(struct core *c, struct job *j)
 		j->elastic_name = buf_steal(&name, NULL);
 	}
 	bool admitted = j->workload && workload_holds_quota(j->workload);
-	if (!j->finished &&
-	    (admitted ? admission_ask(c, j->workload, NULL) : job_ask(c, j, p, NULL)) == 0 &&
-	    m->view != CLUSTER_NONE)
+	if (j->finished)
+		return;
+	int r = admitted ? admission_ask(c, j->workload, NULL) : job_ask(c, j, p, NULL);
+	/* Its Topology may be another one by now: what it holds, it holds. */
+	if (r < 0)
+		r = job_ask_anywhere(c, j, p, NULL);
+	if (r == 0 && m->view != CLUSTER_NONE)
 		restore_charges(c, j, m);
 }
 
@@ -204,6 +208,7 @@ int restore_all(struct core *c, struct err *reterr)
 	    TYPE_ELASTIC_QUOTA_TREE,
 	    TYPE_QUEUE,
 	    TYPE_WORKLOAD_PRIORITY_CLASS,
+	    TYPE_TOPOLOGY,
 	    TYPE_RESOURCE_FLAVOR,
 	    TYPE_COHORT,
 	    TYPE_ADMISSION_CHECK,

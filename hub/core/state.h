@@ -123,6 +123,7 @@ enum job_hold { /* why a job is not even offered for placement */
 		HOLD_NO_QUEUE,	       /* names a LocalQueue that does not exist */
 		HOLD_QUEUE,	       /* its queue takes nobody, or not this job */
 		HOLD_POLICY_SUSPENDED, /* suspension.dispatching */
+		HOLD_TOPOLOGY,	       /* asks for a topology that cannot be */
 		HOLD_MAX,
 };
 
@@ -195,6 +196,7 @@ struct job {
 	char *dispatch_message; /* last refusal or failure, for verdicts; or NULL */
 	char *assignment;	/* nodes of the decision (assignment.h) while it holds, or NULL */
 	size_t assignment_len;
+	char *domains;	       /* of its topology, while it holds (domain.h), or NULL */
 	uint32_t *spent;       /* by pod set: pods that came and went while it holds, or NULL */
 	bool spent_row;	       /* its row in the mirror exists */
 	uint32_t spent_member; /* under which number */

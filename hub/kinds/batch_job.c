@@ -10,6 +10,7 @@
 #include "kinds/hooks.h"
 #include "kinds/pod_template.h"
 #include "kinds/refuse.h"
+#include "kinds/topology_request.h"
 #include "kube/names.h"
 
 #define DEFAULT_BACKOFF	 6
@@ -166,7 +167,6 @@ void job_validate(const struct kind *k, const struct cJSON *object, const struct
 {
 	const struct cJSON *spec = json_get(object, "spec");
 
-	(void)k;
 	if (w->subresource[0])
 		return;
 	if (!spec) {
@@ -174,6 +174,7 @@ void job_validate(const struct kind *k, const struct cJSON *object, const struct
 		return;
 	}
 	batch_job_check_spec(spec, "spec", true, errors);
+	topology_request_check_job(k, object, w, errors);
 	if (w->old)
 		check_update(w->old, object, errors);
 }

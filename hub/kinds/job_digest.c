@@ -8,10 +8,11 @@
 
 #include <errno.h>
 
-#define DIGEST_VERSION 3
-/* Older versions: without what only a queue asks; without the limit. */
-#define DIGEST_NO_QUEUE 1
-#define DIGEST_NO_LIMIT 2
+#define DIGEST_VERSION 4
+/* Older versions: without what only a queue asks; without the limit; without topologies. */
+#define DIGEST_NO_QUEUE	   1
+#define DIGEST_NO_LIMIT	   2
+#define DIGEST_NO_TOPOLOGY 3
 
 enum digest_flag {
 	DIGEST_SINGLE_TEMPLATE = 1u << 0,
@@ -63,6 +64,7 @@ void pod_set_pack(const struct job_pod_set *s, struct buf *out)
 	info_put_span(out, s->pod.priority_class);
 	info_put_i64(out, s->min_count);
 	info_put_span(out, s->path);
+	topology_request_pack(&s->topology, out);
 }
 
 void job_digest_pack(const struct job_digest *d, struct buf *out)
@@ -160,11 +162,14 @@ static void get_pod_set(struct info_reader *r, struct arena *mem, uint64_t versi
 	s->path = info_get_span(r);
 	if (s->min_count < 0 || s->min_count > s->count)
 		r->failed = true;
+	if (version > DIGEST_NO_TOPOLOGY)
+		topology_request_unpack(r, &s->topology);
 }
 
-void pod_set_unpack(struct info_reader *r, struct arena *mem, struct job_pod_set *ret)
+void pod_set_unpack(struct info_reader *r, struct arena *mem, bool topology,
+		    struct job_pod_set *ret)
 {
-	get_pod_set(r, mem, DIGEST_VERSION, ret);
+	get_pod_set(r, mem, topology ? DIGEST_VERSION : DIGEST_NO_TOPOLOGY, ret);
 }
 
 static void get_pod_sets(struct info_reader *r, struct arena *mem, uint64_t version,
@@ -194,13 +199,14 @@ static void get_dependencies(struct info_reader *r, struct arena *mem, struct jo
 	}
 }
 
-static void get_queue_fields(struct info_reader *r, struct arena *mem, struct job_digest *d)
+static void get_queue_fields(struct info_reader *r, struct arena *mem, uint64_t version,
+			     struct job_digest *d)
 {
 	d->scheduling_class = info_get_span(r);
 	if (info_get_u64(r) == 0)
 		return;
 	d->submitter = arena_new(mem, struct job_pod_set);
-	pod_set_unpack(r, mem, d->submitter);
+	get_pod_set(r, mem, version, d->submitter);
 }
 
 int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *ret)
@@ -224,7 +230,7 @@ int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *r
 	get_dependencies(&r, mem, &d);
 	d.labels = info_get_pairs(&r, mem, &d.n_labels);
 	if (version > DIGEST_NO_QUEUE)
-		get_queue_fields(&r, mem, &d);
+		get_queue_fields(&r, mem, version, &d);
 	d.limit_seconds = version > DIGEST_NO_LIMIT ? info_get_i64(&r) : -1;
 	if (!info_reader_ended(&r))
 		return -EINVAL;

@@ -6,6 +6,7 @@
  */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "kinds/topology_request.h"
 #include "kube/kind.h"
 #include "kube/pod_info.h"
 
@@ -20,6 +21,8 @@ struct job_pod_set {
 	/* jobset exclusive-topology: pods come in `groups` equal groups, each in its own domain */
 	struct span exclusive_topology; /* node label key; absent when none */
 	int64_t groups;			/* 1 when none */
+	/* Kueue's topology annotations of the template; an exclusive topology goes before them. */
+	struct topology_request topology;
 	/* So many are enough when no more fit; 0: all are needed (job-min-parallelism). */
 	int64_t min_count;
 	/* Where its template stands in the job ("spec.template"): job_path.h. Absent in rows that

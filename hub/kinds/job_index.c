@@ -84,6 +84,7 @@ static int read_pod_set(const struct job_template *t, struct arena *mem, struct 
 	set->min_count = t->min_count;
 	set->path = span_of(t->path);
 	set->exclusive_topology = span_of(t->topology);
+	topology_request_read(t->node, mem, &set->topology);
 	d->n_pod_sets++;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
 #include "kinds/refuse.h"
+#include "kinds/topology_request.h"
 #include "kube/names.h"
 #include "kube/schema.h"
 
@@ -318,7 +319,6 @@ void job_set_validate(const struct kind *k, const struct cJSON *object, const st
 	};
 	size_t i = 0;
 
-	(void)k;
 	if (w->subresource[0])
 		return;
 	if (!c.spec) {
@@ -330,6 +330,7 @@ void job_set_validate(const struct kind *k, const struct cJSON *object, const st
 	check_policies(&c);
 	check_coordinator(&c);
 	check_managed_by(&c);
+	topology_request_check_job(k, object, w, errors);
 	if (w->old)
 		check_update(w->old, c.spec, errors);
 	map_done(&c.seen);

@@ -7,7 +7,9 @@
 #include "kube/info_codec.h"
 
 void pod_set_pack(const struct job_pod_set *s, struct buf *out);
-/* Borrows strings from the reader's bytes; sets r->failed on a malformed one. */
-void pod_set_unpack(struct info_reader *r, struct arena *mem, struct job_pod_set *ret);
+/* Borrows strings from the reader's bytes; sets r->failed on a malformed one. `topology`: false in
+ * rows that were written before a set could ask for one. */
+void pod_set_unpack(struct info_reader *r, struct arena *mem, bool topology,
+		    struct job_pod_set *ret);
 
 #endif

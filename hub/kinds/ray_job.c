@@ -8,6 +8,7 @@
 #include "kinds/hooks.h"
 #include "kinds/pod_template.h"
 #include "kinds/refuse.h"
+#include "kinds/topology_request.h"
 #include "kube/names.h"
 
 /* KubeRay puts suffixes behind the name of a job for its cluster and services. */
@@ -102,7 +103,6 @@ void ray_job_validate(const struct kind *k, const struct cJSON *object, const st
 	const struct cJSON *spec = json_get(object, "spec");
 	const char *name = json_value_str(json_path(object, "metadata", "name", NULL));
 
-	(void)k;
 	if (w->subresource[0])
 		return;
 	if (name && (strlen(name) > MAX_RAY_JOB_NAME || !names_is_dns1035(span_of(name))))
@@ -114,6 +114,7 @@ void ray_job_validate(const struct kind *k, const struct cJSON *object, const st
 		return;
 	}
 	check_spec(spec, w, errors);
+	topology_request_check_job(k, object, w, errors);
 	if (w->old)
 		refuse_change(errors, json_path(w->old, "spec", "managedBy", NULL),
 			      json_get(spec, "managedBy"), "spec.managedBy");
@@ -125,7 +126,6 @@ void ray_cluster_validate(const struct kind *k, const struct cJSON *object,
 	const struct cJSON *spec = json_get(object, "spec");
 	const char *name = json_value_str(json_path(object, "metadata", "name", NULL));
 
-	(void)k;
 	if (w->subresource[0])
 		return;
 	if (name && (strlen(name) > MAX_RAY_CLUSTER_NAME || !names_is_dns1035(span_of(name))))
@@ -140,6 +140,7 @@ void ray_cluster_validate(const struct kind *k, const struct cJSON *object,
 		refuse_warn(w->warnings, "spec.enableInTreeAutoscaling: the hub counts the workers "
 					 "that the cluster starts with");
 	check_cluster(spec, "spec", errors);
+	topology_request_check_job(k, object, w, errors);
 	if (w->old)
 		refuse_change(errors, json_path(w->old, "spec", "managedBy", NULL),
 			      json_get(spec, "managedBy"), "spec.managedBy");

@@ -10,8 +10,9 @@
 
 #include <errno.h>
 
-#define DIGEST_VERSION 1
-#define MAX_POD_SETS   18 /* reference/kueue.md 1.3 */
+#define DIGEST_VERSION	   2
+#define DIGEST_NO_TOPOLOGY 1  /* the older one */
+#define MAX_POD_SETS	   18 /* reference/kueue.md 1.3 */
 
 /* ---- from the object ---- */
 
@@ -53,7 +54,8 @@ static int read_pod_set(const struct cJSON *from, size_t i, struct arena *mem,
 		set->count = v;
 	if (json_int64(from, "minCount", &v) == 0 && v > 0 && v < set->count)
 		set->min_count = v;
-	d->groups_of[i] = text(json_get(from, "topologyRequest"), "podSetGroupName");
+	topology_request_from_object(json_get(from, "topologyRequest"), &set->topology);
+	d->groups_of[i] = set->topology.group;
 	if (set->count > JOB_MAX_PODS) {
 		(void)snprintf(path, sizeof(path), "spec.podSets[%zu].count", i);
 		field_errors_add(errors, FIELD_INVALID, path, NULL, "at most %d pods may be",
@@ -133,7 +135,8 @@ int workload_digest_unpack(struct span bytes, struct arena *mem, struct workload
 	struct info_reader r = info_reader_make(bytes);
 	struct workload_digest d = {0};
 
-	if (info_get_u64(&r) != DIGEST_VERSION)
+	uint64_t version = info_get_u64(&r);
+	if (version < DIGEST_NO_TOPOLOGY || version > DIGEST_VERSION)
 		return -EINVAL;
 	d.queue_name = info_get_span(&r);
 	uint64_t word = info_get_u64(&r);
@@ -153,7 +156,7 @@ int workload_digest_unpack(struct span bytes, struct arena *mem, struct workload
 	d.pod_sets = arena_array(mem, struct job_pod_set, d.n_pod_sets);
 	d.groups_of = arena_array(mem, struct span, d.n_pod_sets);
 	for (size_t i = 0; i < d.n_pod_sets; i++) {
-		pod_set_unpack(&r, mem, &d.pod_sets[i]);
+		pod_set_unpack(&r, mem, version > DIGEST_NO_TOPOLOGY, &d.pod_sets[i]);
 		d.groups_of[i] = info_get_span(&r);
 	}
 	if (!info_reader_ended(&r))

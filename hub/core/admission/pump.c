@@ -102,14 +102,26 @@ static void explain(struct core *c, struct ask *ask, struct waiting_jobs *w)
 	w->explained_at = c->now;
 }
 
+static struct waiting_jobs *explained(struct core *c, struct ask *ask)
+{
+	struct waiting_jobs *w = waiting_of(c, ask);
+
+	if (!w->reason || c->now - w->explained_at >= EXPLAIN_INTERVAL)
+		explain(c, ask, w);
+	return w;
+}
+
+const char *pump_summary(struct core *c, struct ask *ask)
+{
+	return explained(c, ask)->summary;
+}
+
 /* Tells a waiting job's top reason when it is a new one. Looked for at most once a second per
  * ask: all its jobs have the same. */
 static void tell_why(struct core *c, struct job *j)
 {
-	struct waiting_jobs *w = waiting_of(c, j->ask);
+	struct waiting_jobs *w = explained(c, j->ask);
 
-	if (!w->reason || c->now - w->explained_at >= EXPLAIN_INTERVAL)
-		explain(c, j->ask, w);
 	if (j->top_reason && strcmp(j->top_reason, w->reason) == 0)
 		return;
 	free(j->top_reason);

@@ -24,6 +24,9 @@ void pump_park(struct core *c, struct ask *ask, uint32_t shape);
 void pump_add(struct core *c, struct job *j);
 void pump_remove(struct core *c, struct job *j);
 
+/* Why no cluster takes this ask, in one line; looked for at most once a second. Borrowed until the
+ * next run. */
+const char *pump_summary(struct core *c, struct ask *ask);
 /* Why no cluster takes the job, as it was last told; borrowed until the next turn. */
 const char *pump_why(const struct core *c, const struct job *j);
 

@@ -5,6 +5,7 @@
 #include "core/binding.h"
 #include "core/capacity.h"
 #include "core/dispatch/courier.h"
+#include "core/domain.h"
 #include "core/job.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/local_queue.h"
@@ -18,9 +19,13 @@
 void settle_hold(struct core *c, struct job *j, enum job_hold why, const char *detail)
 {
 	static const char *const reasons[HOLD_MAX] = {
-	    [HOLD_SUSPENDED] = "Suspended",	   [HOLD_NO_POLICY] = "NoPolicy",
-	    [HOLD_NO_QUOTA] = "NoElasticQuota",	   [HOLD_NO_QUEUE] = "QueueNotFound",
-	    [HOLD_POLICY_SUSPENDED] = "Suspended", [HOLD_QUEUE] = "QueueInactive",
+	    [HOLD_SUSPENDED] = "Suspended",
+	    [HOLD_NO_POLICY] = "NoPolicy",
+	    [HOLD_NO_QUOTA] = "NoElasticQuota",
+	    [HOLD_NO_QUEUE] = "QueueNotFound",
+	    [HOLD_POLICY_SUSPENDED] = "Suspended",
+	    [HOLD_QUEUE] = "QueueInactive",
+	    [HOLD_TOPOLOGY] = "TopologyPlacementFailed",
 	};
 	bool news = j->hold != why || !j->hold_detail || strcmp(j->hold_detail, detail) != 0;
 	bool told = j->top_reason && strcmp(j->top_reason, reasons[why]) == 0;
@@ -33,7 +38,8 @@ void settle_hold(struct core *c, struct job *j, enum job_hold why, const char *d
 	free(j->top_reason);
 	j->top_reason = xstrdup(reasons[why]);
 	j->binding_dirty = j->unit_dirty = true;
-	if (!told && (why == HOLD_NO_QUOTA || why == HOLD_NO_QUEUE || why == HOLD_QUEUE))
+	if (!told && (why == HOLD_NO_QUOTA || why == HOLD_NO_QUEUE || why == HOLD_QUEUE ||
+		      why == HOLD_TOPOLOGY))
 		job_event_add(c, j, "Warning", "ScheduleBindingFailed", "%s", detail);
 	core_job_dirty(c, j);
 }
@@ -151,7 +157,9 @@ static void offer_to_queue(struct core *c, struct job *j, const struct propagati
 {
 	struct err err = ERR_INIT;
 
-	if (job_ask(c, j, p, &err) < 0 || !workload_of_job(c, j, queue, &err))
+	/* What is wrong with its topology is told by the queue, when the levels are known. */
+	if ((job_ask(c, j, p, &err) < 0 && job_ask_anywhere(c, j, p, &err) < 0) ||
+	    !workload_of_job(c, j, queue, &err))
 		settle_hold(c, j, HOLD_QUEUE, err.text);
 	c->pump_wanted = true;
 }
@@ -200,7 +208,12 @@ void settle_offer(struct core *c, struct job *j)
 		offer_to_queue(c, j, p, queue);
 		return;
 	}
-	if (job_ask(c, j, p, &err) < 0 || (j->must_queue && quota_enqueue(c, j, false, &err) < 0)) {
+	if (job_ask(c, j, p, &err) < 0) {
+		bool topology = job_ask_anywhere(c, j, p, NULL) == 0;
+		settle_hold(c, j, topology ? HOLD_TOPOLOGY : HOLD_NO_QUOTA, err.text);
+		return;
+	}
+	if (j->must_queue && quota_enqueue(c, j, false, &err) < 0) {
 		settle_hold(c, j, HOLD_NO_QUOTA, err.text);
 		return;
 	}
@@ -240,6 +253,8 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	free(j->assignment);
 	j->assignment =
 	    assignment_pack(c->fleet, d->cluster, d->slots, d->n_slots, &j->assignment_len);
+	free(j->domains);
+	j->domains = domain_choose(c, j, d);
 	j->decided_at = c->now;
 	j->dequeued_at = c->now;
 	j->phase = COPY_CREATED;
@@ -279,6 +294,8 @@ void settle_release(struct core *c, struct job *j)
 	free(j->assignment);
 	j->assignment = NULL;
 	j->assignment_len = 0;
+	free(j->domains);
+	j->domains = NULL;
 	free(j->spent);
 	j->spent = NULL;
 	(void)ledger_drop(c->ledger, j->number);

@@ -1,6 +1,7 @@
 #include "core/dispatch/copy_order.h"
 
 #include "base/json.h"
+#include "core/domain.h"
 #include "core/kueue/pod_set_updates.h"
 #include "core/member.h"
 
@@ -91,6 +92,8 @@ static struct order *create_order(struct core *c, const struct job *j, const str
 	o->content_type = "application/json";
 	if (j->workload)
 		workload_pod_set_updates(c, j->workload, &updates);
+	else
+		domain_updates(j, &updates);
 	o->body = copy_parts(&stored, &updates, &o->body_len);
 	o->build = build_copy;
 	o->build_arg = b;

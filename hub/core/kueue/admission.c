@@ -9,6 +9,7 @@
 #include "core/kueue/evict.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/room.h"
+#include "core/kueue/topology.h"
 #include "core/kueue/workload_restore.h"
 #include "kube/quantity.h"
 
@@ -126,8 +127,12 @@ struct job_term *admission_terms(const struct core *c, const struct workload *w,
 			continue;
 		if (sets[i].count < j->digest.pod_sets[i].count)
 			terms[i].count = sets[i].count;
-		for (uint32_t k = 0; k < sets[i].n_flavors; k++)
+		for (uint32_t k = 0; k < sets[i].n_flavors; k++) {
+			struct span topology = topology_of_flavor(c, sets[i].flavors[k]);
 			add_flavor(c, sets[i].flavors[k], mem, &terms[i]);
+			if (topology.len)
+				terms[i].topology = topology;
+		}
 	}
 	return terms;
 }
@@ -168,17 +173,27 @@ static void wait_for(struct core *c, struct workload *w, struct ask *a)
 	pump_park(c, a, w->unit->shape->number);
 }
 
+/* Makes its job's ask; remembers why that cannot be. */
+static bool asked(struct core *c, struct workload *w)
+{
+	struct err err = ERR_INIT;
+	bool fine = admission_ask(c, w, &err) == 0;
+
+	free(w->misasked);
+	w->misasked = fine ? NULL : xstrdup(err.text);
+	return fine;
+}
+
 /* Takes nodes for it, in the batch that takes its quota. */
 static bool place(struct core *c, struct workload *w)
 {
 	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
 	struct placement_decision d;
 	struct job *j = w->job;
-	struct err err = ERR_INIT;
 
 	if (!j)
 		return true;
-	if (admission_ask(c, w, &err) < 0)
+	if (!asked(c, w))
 		return false;
 	size_t n = starvation_exclude(c, j, excluded);
 	if (!placement_decide(c->placer, j->ask, excluded, n, c->now, &d)) {
@@ -215,6 +230,8 @@ static void admitted(struct core *c, struct workload *w)
 	if (w->job)
 		job_queue_event(c, w->job, "Normal", "Started", "Admitted by clusterQueue %.*s",
 				SPAN_ARGS(queue));
+	if (w->job && w->job->domains)
+		workload_set_domains(c, w, w->job->domains);
 	start_clock(c, w);
 	workload_count_usage(c, w);
 }
@@ -265,8 +282,16 @@ static bool try_entry(struct core *c, struct kueue_entry *e)
 
 static void tell_entry(struct core *c, const struct kueue_entry *e)
 {
-	if (e->reason && e->reason[0])
-		workload_tell(c, e->workload->owner, e->reason, e->message ? e->message : "");
+	struct workload *w = e->workload->owner;
+	auto_buf text = BUF_MAX(4096);
+
+	if (!e->reason || !e->reason[0] || (w->told && strcmp(w->told, e->reason) == 0))
+		return;
+	buf_add_str(&text, e->message ? e->message : "");
+	if (strcmp(e->reason, "TopologyPlacementFailed") == 0 && w->job)
+		buf_addf(&text, "%s%s", text.len ? ": " : "",
+			 w->misasked ? w->misasked : pump_summary(c, w->job->ask));
+	workload_tell(c, w, e->reason, text.ptr ? text.ptr : "");
 }
 
 static void run_fit(struct core *c, struct kueue_entry *e)
@@ -294,16 +319,15 @@ struct victims VEC(struct victim);
 static bool is_worth_it(struct core *c, struct kueue_entry *e)
 {
 	struct workload *w = e->workload->owner;
-	struct err err = ERR_INIT;
 
 	if (!w->job)
 		return true;
 	take_sets(w, &e->assignment);
-	bool asked = admission_ask(c, w, &err) == 0;
+	bool fine = asked(c, w);
 	workload_drop_sets(w);
-	if (asked && room_choose(c, e))
+	if (fine && room_choose(c, e))
 		return true;
-	if (asked)
+	if (fine)
 		wait_for(c, w, w->job->ask);
 	return false;
 }

@@ -5,6 +5,7 @@
 #include "core/kueue/local_queue.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/quota_decode.h"
+#include "core/kueue/topology.h"
 #include "core/kueue/usage.h"
 
 struct cluster_queue *cluster_queue_find(const struct core *c, struct span name)
@@ -119,6 +120,29 @@ static bool checks_work(const struct core *c, const struct cluster_queue *q)
 	return true;
 }
 
+/* Whether every flavor's Topology exists; those that do not are told. */
+static bool topologies_exist(const struct core *c, const struct kueue_queue_spec *s,
+			     struct buf *out)
+{
+	bool all = true;
+
+	for (size_t g = 0; s && g < s->n_groups; g++) {
+		for (size_t i = 0; i < s->groups[g].n_flavors; i++) {
+			struct span flavor = s->groups[g].flavors[i];
+			uint32_t f = kueue_forest_flavor(c->kueue->forest, flavor);
+			struct span name = f == KUEUE_NONE ? SPAN_NONE : topology_of_flavor(c, f);
+			if (!name.len || topology_find(c, name))
+				continue;
+			all = false;
+			if (out)
+				buf_addf(out,
+					 "%sthere is no Topology \"%.*s\" for TAS flavor \"%.*s\"",
+					 out->len ? ", " : "", SPAN_ARGS(name), SPAN_ARGS(flavor));
+		}
+	}
+	return all;
+}
+
 static void put_into_forest(struct core *c, struct cluster_queue *q, const struct cJSON *spec)
 {
 	struct kueue *k = c->kueue;
@@ -126,7 +150,7 @@ static void put_into_forest(struct core *c, struct cluster_queue *q, const struc
 	struct err err;
 
 	struct kueue_queue_spec s = decode(spec, span_of(q->name), &mem);
-	s.inactive = q->deleting || !checks_work(c, q);
+	s.inactive = q->deleting || !checks_work(c, q) || !topologies_exist(c, &s, NULL);
 	q->stop = s.stop;
 	if (q->node != KUEUE_NONE)
 		kueue_queues_edited(k->queues, q->node);
@@ -200,7 +224,8 @@ void cluster_queue_review(struct core *c, struct cluster_queue *q)
 
 	queue_status_dirty(c, q);
 	queue_status_dirty_locals(c, q);
-	if (s && s->inactive == (q->deleting || !checks_work(c, q)))
+	if (s &&
+	    s->inactive == (q->deleting || !checks_work(c, q) || !topologies_exist(c, s, NULL)))
 		return;
 	if (registry_get(c->batch, kind, SPAN(""), span_of(q->name), &o) == 0 &&
 	    object_tree(&o, &tree, NULL) == 0)
@@ -270,7 +295,7 @@ const char *cluster_queue_activity(const struct core *c, const struct cluster_qu
 				   bool *ret_active, struct buf *out)
 {
 	struct problems p = {.out = out};
-	auto_buf flavors = BUF_INIT;
+	auto_buf flavors = BUF_INIT, topologies = BUF_INIT;
 
 	*ret_active = false;
 	if (q->deleting) {
@@ -284,6 +309,8 @@ const char *cluster_queue_activity(const struct core *c, const struct cluster_qu
 		add_problem(&p, "FlavorNotFound", "references missing ResourceFlavor(s)",
 			    buf_span(&flavors));
 	find_check_problems(c, q, &p);
+	if (!topologies_exist(c, kueue_forest_queue_spec(c->kueue->forest, q->node), &topologies))
+		add_problem(&p, "TopologyNotFound", topologies.ptr, SPAN_NONE);
 	if (q->node == KUEUE_NONE ||
 	    kueue_forest_active(c->kueue->forest, q->node) == KUEUE_COHORT_CYCLE)
 		add_problem(&p, "Unknown", "its cohorts form a cycle", SPAN_NONE);

@@ -76,6 +76,7 @@ static int pod_sets_of(const struct job_digest *job, uint16_t type,
 	for (size_t i = 0; i < job->n_pod_sets; i++) {
 		ret->pod_sets[i] = job->pod_sets[i];
 		ret->pod_sets[i].name = set_name(&job->pod_sets[i], type, mem);
+		ret->groups_of[i] = job->pod_sets[i].topology.group;
 	}
 	if (submitter)
 		ret->pod_sets[n - 1] = *submitter;
@@ -144,6 +145,11 @@ struct kueue_pod_set *compose_engine_sets(const struct workload_digest *d,
 		if (rules)
 			requests =
 			    transform_requests(rules, requests, n_requests, mem, &n_requests);
+		struct span named[TOPOLOGY_MAX_LAYERS + 1];
+		size_t n_levels = topology_request_levels(&s->topology, named);
+		struct span *levels = arena_array(mem, struct span, n_levels);
+		for (size_t k = 0; k < n_levels; k++)
+			levels[k] = named[k];
 		out[i] = (struct kueue_pod_set){
 		    .name = s->name,
 		    .count = (int32_t)s->count,
@@ -152,6 +158,9 @@ struct kueue_pod_set *compose_engine_sets(const struct workload_digest *d,
 		    .requests = requests,
 		    .n_requests = n_requests,
 		    .constraint = pod_constraint(&s->pod, mem),
+		    .topology = topology_request_asks(&s->topology),
+		    .levels = levels,
+		    .n_levels = n_levels,
 		};
 	}
 	return out;

@@ -8,6 +8,7 @@
 #include "core/kueue/priority_class.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/resource_flavor.h"
+#include "core/kueue/topology.h"
 #include "core/kueue/workload.h"
 #include "core/kueue/workload_row.h"
 #include "core/kueue/workload_status.h"
@@ -56,6 +57,7 @@ void kueue_close(struct core *c)
 	map_done(&k->local_queues);
 	map_done(&k->classes);
 	map_done(&k->checks);
+	topologies_done(k);
 	map_done(&k->workloads);
 	vec_done(&k->locals_by_number);
 	vec_done(&k->dirty);
@@ -78,6 +80,7 @@ bool kueue_is_interesting(const struct kind *kind)
 	case TYPE_LOCAL_QUEUE:
 	case TYPE_WORKLOAD_PRIORITY_CLASS:
 	case TYPE_ADMISSION_CHECK:
+	case TYPE_TOPOLOGY:
 	case TYPE_WORKLOAD:
 		return true;
 	default:
@@ -105,6 +108,9 @@ bool kueue_observe(struct core *c, const struct kind *kind, const struct store_o
 		return true;
 	case TYPE_ADMISSION_CHECK:
 		admission_check_observe(c, o);
+		return true;
+	case TYPE_TOPOLOGY:
+		topology_observe(c, o);
 		return true;
 	case TYPE_WORKLOAD:
 		workload_observe(c, o);
@@ -134,6 +140,9 @@ bool kueue_observe_absent(struct core *c, const struct kind *kind, struct span n
 		return true;
 	case TYPE_ADMISSION_CHECK:
 		admission_check_forget(c, name);
+		return true;
+	case TYPE_TOPOLOGY:
+		topology_forget(c, name);
 		return true;
 	case TYPE_WORKLOAD:
 		workload_gone(c, ns, name);

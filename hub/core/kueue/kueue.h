@@ -9,7 +9,7 @@
  * usage from what the workloads hold. A restart runs the same functions.
  *
  * Files by noun: compose (what a job asks), resource_flavor and cohort, cluster_queue, local_queue,
- * priority_class, admission_check; workload (the record), workload_file (where it waits),
+ * priority_class, admission_check, topology; workload (the record), workload_file (where it waits),
  * workload_row and workload_status (its object), admit (the cycle), evict (taking back);
  * queue_status (what queues show).
  */
@@ -19,6 +19,12 @@
 #include "quota-tree/kueue_queues.h"
 
 struct workload;
+
+struct topology {
+	char *name;
+	struct span *levels; /* each with memory of its own; the widest first */
+	size_t n_levels;
+};
 
 /* Sums by cell, in no order. */
 struct usage {
@@ -66,12 +72,13 @@ struct kueue {
 	struct map cluster_queues;			   /* name -> struct cluster_queue */
 	struct map local_queues;			   /* ns/name -> struct local_queue */
 	struct VEC(struct local_queue *) locals_by_number; /* holes are NULL */
-	struct map classes;		      /* WorkloadPriorityClass: name -> owned int32_t */
-	struct map checks;		      /* AdmissionCheck: name -> struct admission_check */
-	struct map workloads;		      /* ns/name -> struct workload, those not finished */
-	struct VEC(struct workload *) dirty;  /* of no job; jobs' go with their job */
-	size_t n_freed;			      /* the first of them gave quota back */
-	struct VEC(struct workload *) timers; /* a heap by `timer` */
+	struct map classes;			/* WorkloadPriorityClass: name -> owned int32_t */
+	struct map checks;			/* AdmissionCheck: name -> struct admission_check */
+	struct VEC(struct topology) topologies; /* in order of name (topology.h) */
+	struct map workloads;			/* ns/name -> struct workload, those not finished */
+	struct VEC(struct workload *) dirty;	/* of no job; jobs' go with their job */
+	size_t n_freed;				/* the first of them gave quota back */
+	struct VEC(struct workload *) timers;	/* a heap by `timer` */
 	struct VEC(struct cluster_queue *) dirty_queues;
 	struct VEC(struct local_queue *) dirty_locals;
 	struct VEC(struct workload *) placing; /* hold quota, wait for a member; holes are NULL */

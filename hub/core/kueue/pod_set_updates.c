@@ -1,6 +1,7 @@
 #include "core/kueue/pod_set_updates.h"
 
 #include "base/json.h"
+#include "core/domain.h"
 #include "core/job.h"
 
 #define MAX_LABEL 63
@@ -13,6 +14,22 @@ static void add_members(struct span object, struct buf *out)
 	if (json_text_type(object) != JSON_OBJECT)
 		return;
 	for (size_t pos = 0; json_text_next(object, &pos, &key, &value);) {
+		buf_addf(out, "%s\"%.*s\":", out->len ? "," : "", SPAN_ARGS(key));
+		buf_add_span(out, value);
+	}
+}
+
+/* Those whose key does not stand in `out` yet. */
+static void add_new_members(struct span object, struct buf *out)
+{
+	struct span key, value, was;
+
+	for (size_t pos = 0; object.len && json_text_next(object, &pos, &key, &value);) {
+		auto_buf so_far = BUF_INIT, name = BUF_INIT;
+		buf_addf(&so_far, "{%s}", out->len ? out->ptr : "");
+		buf_add_span(&name, key);
+		if (json_text_member(buf_span(&so_far), name.ptr, &was) == 0)
+			continue;
 		buf_addf(out, "%s\"%.*s\":", out->len ? "," : "", SPAN_ARGS(key));
 		buf_add_span(out, value);
 	}
@@ -106,6 +123,7 @@ static void add_set(struct core *c, const struct workload *w, size_t i, struct s
 		add_label(&u, "kueue.x-k8s.io/local-queue-name", w->queue->name);
 	for (uint32_t k = 0; k < w->sets[i].n_flavors; k++)
 		add_flavor(c, w->sets[i].flavors[k], &u);
+	add_new_members(domain_of_set(w->job->domains, i), &u.selector);
 	add_checks(status, name, &u);
 	buf_add_str(out, "{\"name\":");
 	buf_add_json_str(out, own->name);

@@ -3,8 +3,9 @@
 /*
  * What an admission adds to a job's pod templates when its copy is made (reference/kueue.md 2.11,
  * suspend): node labels and tolerations of the flavors, labels that name queue and pod set, what
- * checks say in podSetUpdates, and fewer pods after partial admission. The hub's own object is
- * never touched, so an eviction has nothing to restore: the next copy is made from it again.
+ * checks say in podSetUpdates, the topology domain of the placement (core/domain.h), and fewer pods
+ * after partial admission. The hub's own object is never touched, so an eviction has nothing to
+ * restore: the next copy is made from it again.
  */
 #include "core/kueue/workload.h"
 

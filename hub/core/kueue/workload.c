@@ -130,6 +130,7 @@ void workload_destroy(struct core *c, struct workload *w)
 	workload_drop_events(w);
 	vec_done(&w->events);
 	workload_drop_sets(w);
+	free(w->misasked);
 	free(w->priority_class);
 	free(w->key);
 	free(w);

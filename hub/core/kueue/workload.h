@@ -84,6 +84,7 @@ struct workload {
 	struct VEC(struct ask *) asks;
 	uint64_t spec_hash;  /* of what the engine was told */
 	bool ready_to_place; /* in kueue->placing: its checks are Ready */
+	char *misasked;	     /* why what it asks of a member cannot be, or NULL */
 
 	/* rows */
 	bool exists, deleting;

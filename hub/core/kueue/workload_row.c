@@ -34,6 +34,10 @@ static void add_pod_sets(const struct workload_digest *d, struct span job, struc
 		buf_addf(b, ",\"count\":%lld", (long long)s->count);
 		if (s->min_count)
 			buf_addf(b, ",\"minCount\":%lld", (long long)s->min_count);
+		if (topology_request_asks(&s->topology)) {
+			buf_add_str(b, ",\"topologyRequest\":");
+			topology_request_print(&s->topology, b);
+		}
 		buf_add_str(b, ",\"template\":");
 		buf_add_span(b, text);
 		buf_add_char(b, '}');

@@ -1,6 +1,7 @@
 #include "core/kueue/workload_status.h"
 
 #include "base/json.h"
+#include "core/domain.h"
 #include "kube/quantity.h"
 
 #include <errno.h>
@@ -144,6 +145,7 @@ struct workload_edit {
 	struct VEC(struct condition_edit) conditions;
 	bool has_admission, has_checks, has_requeue, deactivate;
 	char *admission; /* NULL: to be taken away */
+	char *domains;	 /* or NULL */
 	struct VEC(char *) checks;
 	const char *evicted_for, *evicted_by; /* NULL: no eviction to count */
 };
@@ -169,6 +171,7 @@ void workload_edit_free(struct workload *w)
 		free(*k);
 	vec_done(&e->checks);
 	free(e->admission);
+	free(e->domains);
 	free(e);
 	w->edit = NULL;
 }
@@ -214,6 +217,14 @@ void workload_set_admission(struct core *c, struct workload *w, char *take_json)
 	free(e->admission);
 	e->admission = take_json;
 	e->has_admission = true;
+}
+
+void workload_set_domains(struct core *c, struct workload *w, const char *domains)
+{
+	struct workload_edit *e = edit_of(c, w);
+
+	free(e->domains);
+	e->domains = xstrdup(domains);
 }
 
 void workload_set_checks(struct core *c, struct workload *w, const char *const *names, size_t n)
@@ -305,6 +316,36 @@ static void apply_condition(struct cJSON *status, const struct condition_edit *k
 	json_set_str(one, "message", message.ptr ? message.ptr : "");
 }
 
+static void apply_admission(struct cJSON *status, const struct workload_edit *e)
+{
+	struct cJSON *tree = NULL;
+
+	json_remove(status, "admission");
+	if (!e->admission)
+		return;
+	/* Only where it is looked into below is the tree of it needed. */
+	if (!e->domains)
+		tree = json_new_text(span_of(e->admission));
+	else if (json_parse(span_of(e->admission), NULL, &tree, NULL) < 0)
+		return;
+	json_set(status, "admission", tree);
+}
+
+static void apply_domains(struct cJSON *status, const char *domains)
+{
+	size_t set = 0;
+
+	json_foreach (json_path(status, "admission", "podSetAssignments", NULL), a) {
+		struct span domain = domain_of_set(domains, set++);
+		auto_buf text = BUF_INIT;
+		int64_t count = number(a, "count");
+		if (!domain.len || count <= 0)
+			continue;
+		domain_assignment(domain, count, &text);
+		json_set(a, "topologyAssignment", json_new_text(buf_span(&text)));
+	}
+}
+
 static void apply_checks(struct cJSON *status, const struct workload_edit *e, const char *when)
 {
 	struct cJSON *old = json_take(status, "admissionChecks");
@@ -373,11 +414,10 @@ static void apply(struct cJSON *status, const struct workload *w, usec now)
 	clock_format(now, when);
 	vec_foreach (&e->conditions, k)
 		apply_condition(status, k, when);
-	if (e->has_admission) {
-		json_remove(status, "admission");
-		if (e->admission)
-			json_set(status, "admission", json_new_text(span_of(e->admission)));
-	}
+	if (e->has_admission)
+		apply_admission(status, e);
+	if (e->domains)
+		apply_domains(status, e->domains);
 	if (e->has_checks)
 		apply_checks(status, e, when);
 	if (e->has_requeue)

@@ -65,6 +65,8 @@ void workload_clear_condition(struct core *c, struct workload *w, const char *ty
 			      const char *reason);
 /* status.admission: JSON text, or NULL to take it away. */
 void workload_set_admission(struct core *c, struct workload *w, char *take_json);
+/* status.admission: the topologyAssignment of each pod set that has a domain (core/domain.h). */
+void workload_set_domains(struct core *c, struct workload *w, const char *domains);
 /* Every check begins (again) as Pending. */
 void workload_set_checks(struct core *c, struct workload *w, const char *const *names, size_t n);
 /* status.requeueState as the record has it. */

@@ -251,10 +251,13 @@ static struct fact *node_fact(const struct model *m, const struct model_node *n,
 				     .n_allocatable = 3,
 				     .ready = true};
 	if (n->label_key) {
-		f->node.labels = arena_array(&f->mem, struct info_pair, 1);
+		f->node.labels = arena_array(&f->mem, struct info_pair, 2);
 		f->node.labels[0] =
 		    (struct info_pair){span_of(n->label_key), span_of(n->label_value)};
 		f->node.n_labels = 1;
+		if (n->other_key)
+			f->node.labels[f->node.n_labels++] =
+			    (struct info_pair){span_of(n->other_key), span_of(n->other_value)};
 	}
 	return f;
 }
@@ -423,6 +426,19 @@ void model_label_nodes(struct model *m, const char *key, const char *value)
 		(*n)->label_value = value;
 		tell_node(m, *n);
 	}
+}
+
+void model_place_node(struct model *m, const char *name, const char *block, const char *rack)
+{
+	struct model_node *n = node_of(m, name);
+
+	if (!n)
+		return;
+	n->label_key = "cloud.example.com/block";
+	n->label_value = block;
+	n->other_key = "cloud.example.com/rack";
+	n->other_value = rack;
+	tell_node(m, n);
 }
 
 void model_remove_node(struct model *m, const char *name)

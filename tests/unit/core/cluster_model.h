@@ -49,7 +49,9 @@ struct model_node {
 	int64_t cpu_used, gpus_used, pods_used;
 	uint64_t revision;
 	bool gone;
-	const char *label_key, *label_value; /* static, or NULL; its scheduler looks at neither */
+	/* Static, or NULL; its scheduler looks at none of them. */
+	const char *label_key, *label_value;
+	const char *other_key, *other_value;
 };
 
 /* One change on a stream, as it was then. */
@@ -94,6 +96,8 @@ struct model *model_destroy(struct model *m);
 struct model_node *model_add_node(struct model *m, const char *name, int64_t cpus, int64_t gpus);
 /* All nodes get this label; static texts. */
 void model_label_nodes(struct model *m, const char *key, const char *value);
+/* A block and a rack of it (cloud.example.com/block, /rack): one node's two labels. */
+void model_place_node(struct model *m, const char *name, const char *block, const char *rack);
 void model_remove_node(struct model *m, const char *name);
 /* A pod that is none of the hub's. */
 struct model_pod *model_add_pod(struct model *m, const char *ns, const char *name, const char *node,

@@ -258,7 +258,72 @@ static void slices_in_racks_inside_one_block(void **state)
 	world_done(&w);
 }
 
+/* Layers: 8 pods in one block, of which each 4 in one rack, of which each 2 on one host. */
+static void slices_inside_slices_are_whole_at_every_level(void **state)
+{
+	(void)state;
+	static const struct host hosts[] = {
+	    {"A", "r1", "a1", 3}, {"A", "r1", "a2", 3}, {"A", "r2", "a3", 3},
+	    {"A", "r2", "a4", 1}, {"A", "r3", "a5", 2}, {"A", "r3", "a6", 2},
+	};
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c1");
+	for (size_t i = 0; i < ARRAY_LEN(hosts); i++)
+		add_host(&w, c, hosts[i]);
+	struct pod_topology t = topology(POD_TOPOLOGY_SLICES, 0);
+	t.slice_level = AT_BLOCK;
+	t.slice_size = 8;
+	t.n_inner = 2;
+	t.inner[0] = (struct pod_topology_layer){AT_RACK, 4};
+	t.inner[1] = (struct pod_topology_layer){AT_HOST, 2};
+	/* Rack 1 holds two pairs, rack 3 too; rack 2 with 3 + 1 only one, so no four. */
+	expect(&w, c, leveled(&w, 8, t), "a1*2 a2*2 a5*2 a6*2");
+	expect(&w, c, leveled(&w, 16, t), "-");
+	t.n_inner = 1; /* without pairs rack 2 has four */
+	t.slice_size = 12;
+	expect(&w, c, leveled(&w, 12, t), "a1*3 a2*1 a3*3 a4*1 a5*2 a6*2");
+	world_done(&w);
+}
+
 /* ---- several sets ---- */
+
+/* A leader and its workers: one domain holds both, though each alone would fit a tighter one. */
+static void a_group_goes_to_one_domain(void **state)
+{
+	(void)state;
+	struct world w = world_create();
+	uint32_t c = small_site(&w);
+	struct request one[2], many[2];
+	struct pod_set sets[] = {pods(&w, "leader", 1, 100, 1, one),
+				 pods(&w, "worker", 4, 100, 1, many)};
+	for (size_t i = 0; i < 2; i++) {
+		sets[i].topology = topology(POD_TOPOLOGY_REQUIRED, AT_RACK);
+		sets[i].topology.group = 1;
+	}
+	/* B/r1 holds the four workers and nothing beside them; A/r2 holds five. */
+	expect(&w, c, shape_of(&w, sets, 2, NULL), "a3*3 a4*2");
+	sets[1].count = 8;
+	/* Rack 1 of A holds eight, not nine. */
+	struct shape *s = shape_of(&w, sets, 2, NULL);
+	struct fit_misfit why;
+	fit_explain(w.f, c, s, FIT_NODES, &why);
+	assert_true(why.topology);
+	expect(&w, c, s, "-");
+	for (size_t i = 0; i < 2; i++)
+		sets[i].topology.mode = POD_TOPOLOGY_PREFERRED;
+	/* Up to the block. */
+	struct fit_result r;
+	s = shape_of(&w, sets, 2, NULL);
+	assert_true(fit_gang(w.f, c, s, FIT_NODES, &r));
+	for (size_t i = 0; i < r.n_slots; i++)
+		assert_true(r.slots[i].node < 4);
+	fleet_shape_unref(w.f, s);
+	sets[1].count = 16; /* only the whole site */
+	s = shape_of(&w, sets, 2, NULL);
+	assert_true(fit_gang(w.f, c, s, FIT_NODES, &r));
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
 
 static void earlier_sets_count_against_later_ones(void **state)
 {
@@ -301,6 +366,17 @@ static void a_topology_that_makes_no_sense_is_refused(void **state)
 	s.topology.slice_size = 2;
 	assert_int_equal(job_shape_check(&shape, &err), err_errno(ERR_INVALID));
 	assert_string_equal(err.text, "5 pods cannot be split into slices of 2");
+	s.count = 8;
+	s.topology = topology(POD_TOPOLOGY_SLICES, 0);
+	s.topology.slice_level = AT_RACK;
+	s.topology.slice_size = 4;
+	s.topology.n_inner = 1;
+	s.topology.inner[0] = (struct pod_topology_layer){AT_BLOCK, 2};
+	assert_int_equal(job_shape_check(&shape, &err), err_errno(ERR_INVALID));
+	assert_string_equal(err.text, "layers of slices must go from wide to narrow levels");
+	s.topology.inner[0] = (struct pod_topology_layer){AT_HOST, 3};
+	assert_int_equal(job_shape_check(&shape, &err), err_errno(ERR_INVALID));
+	assert_string_equal(err.text, "slices of 4 cannot be split into slices of 3");
 	world_done(&w);
 }
 
@@ -474,6 +550,8 @@ int main(void)
 	    cmocka_unit_test(a_tpu_slice_of_two_hosts_is_one_unit),
 	    cmocka_unit_test(a_slice_is_never_split),
 	    cmocka_unit_test(slices_in_racks_inside_one_block),
+	    cmocka_unit_test(slices_inside_slices_are_whole_at_every_level),
+	    cmocka_unit_test(a_group_goes_to_one_domain),
 	    cmocka_unit_test(earlier_sets_count_against_later_ones),
 	    cmocka_unit_test(a_topology_that_makes_no_sense_is_refused),
 	    cmocka_unit_test(shapes_differ_by_their_topology),

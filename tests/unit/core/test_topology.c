@@ -1,0 +1,352 @@
+/*
+ * Topology in the fleet: racks and blocks by Kueue's annotations, for jobs in a queue and outside
+ * any; what reaches the member, what the Workload says, and why a gang waits.
+ */
+#include "world.h"
+
+#include "core/kueue/workload.h"
+
+#define STORY(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+#define BLOCK	    "cloud.example.com/block"
+#define RACK	    "cloud.example.com/rack"
+
+/* Racks r1 and r2 have two nodes each, in block A; r3 in B has one. */
+static struct model *site(struct world *w, const char *name, int cpus)
+{
+	static const char *const where[][2] = {
+	    {"A", "r1"}, {"A", "r1"}, {"A", "r2"}, {"A", "r2"}, {"B", "r3"}};
+	struct model *m = world_join(w, name, 5, cpus);
+	char node[32];
+
+	for (int i = 0; i < 5; i++) {
+		(void)snprintf(node, sizeof(node), "%s-n%d", name, i);
+		model_place_node(m, node, where[i][0], where[i][1]);
+	}
+	world_settle(w);
+	return m;
+}
+
+static enum err_kind job(struct world *w, const char *name, const char *queue, int pods, int cpus,
+			 const char *annotations)
+{
+	auto_buf b = BUF_INIT;
+
+	buf_addf(
+	    &b,
+	    "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'%s','namespace':"
+	    "'default','labels':{%s%s%s}},'spec':{'parallelism':%d,'completions':%d,"
+	    "'template':{'metadata':{'annotations':{%s}},'spec':{'restartPolicy':'Never',"
+	    "'containers':[{'name':'c','image':'i','resources':{'requests':{'cpu':'%d'}}}]}}}}",
+	    name, queue ? "'kueue.x-k8s.io/queue-name':'" : "", queue ? queue : "",
+	    queue ? "'" : "", pods, pods, annotations, cpus);
+	return world_create(w, TYPE_JOB, b.ptr);
+}
+
+#define ASK(what, level) "'kueue.x-k8s.io/podset-" what "-topology':'" level "'"
+
+static void topology(struct world *w)
+{
+	assert_int_equal(
+	    world_create(w, TYPE_TOPOLOGY,
+			 "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'Topology','metadata':{"
+			 "'name':'site'},'spec':{'levels':[{'nodeLabel':'" BLOCK
+			 "'},{'nodeLabel':'" RACK "'}]}}"),
+	    ERR_NONE);
+}
+
+static void queue(struct world *w)
+{
+	assert_int_equal(
+	    world_create(w, TYPE_RESOURCE_FLAVOR,
+			 "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'ResourceFlavor',"
+			 "'metadata':{'name':'tas'},'spec':{'nodeLabels':{'" BLOCK
+			 "':'A'},'topologyName':'site'}}"),
+	    ERR_NONE);
+	assert_int_equal(
+	    world_create(w, TYPE_CLUSTER_QUEUE,
+			 "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'ClusterQueue','metadata':{"
+			 "'name':'cq'},'spec':{'namespaceSelector':{},'resourceGroups':[{"
+			 "'coveredResources':['cpu'],'flavors':[{'name':'tas','resources':[{'name':"
+			 "'cpu','nominalQuota':100}]}]}]}}"),
+	    ERR_NONE);
+	assert_int_equal(
+	    world_create(w, TYPE_LOCAL_QUEUE,
+			 "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'LocalQueue','metadata':{"
+			 "'name':'lq','namespace':'default'},'spec':{'clusterQueue':'cq'}}"),
+	    ERR_NONE);
+	world_run(w);
+}
+
+static const char *wl(struct world *w, const char *name, const char *path)
+{
+	const struct job *j = world_record(w, TYPE_JOB, "default", name);
+	char text[STORE_MAX_NAME + 1];
+
+	if (!j || !j->workload)
+		return "";
+	(void)snprintf(text, sizeof(text), "%.*s", SPAN_ARGS(j->workload->name));
+	return world_field(w, TYPE_WORKLOAD, "default", text, path);
+}
+
+static bool copy_has(const struct model *m, const char *name, const char *text)
+{
+	const struct model_copy *c = model_copy(m, "default", name);
+
+	return c && strstr(c->body, text);
+}
+
+static const char *reason_of(struct world *w, const char *name)
+{
+	const struct job *j = world_record(w, TYPE_JOB, "default", name);
+	return j && j->top_reason ? j->top_reason : "";
+}
+
+/* ---- outside any queue ---- */
+
+static void a_required_rack_is_chosen_and_written_into_the_copy(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	/* Two pods of 8 fill a rack; r3 has room for one only. No Topology object is needed. */
+	assert_int_equal(job(w, "one", NULL, 2, 8, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	assert_true(copy_has(m, "one", "\"nodeSelector\":{\"" RACK "\":\"r1\"}"));
+	/* The next one gets the other rack, a third none: r3 is too small. */
+	assert_int_equal(job(w, "two", NULL, 2, 8, ASK("required", RACK)), ERR_NONE);
+	assert_int_equal(job(w, "three", NULL, 2, 4, ASK("required", RACK)), ERR_NONE);
+	assert_int_equal(job(w, "four", NULL, 2, 8, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	assert_true(copy_has(m, "two", "\"nodeSelector\":{\"" RACK "\":\"r2\"}"));
+	assert_true(copy_has(m, "three", "\"nodeSelector\":{\"" RACK "\":\"r3\"}"));
+	assert_null(model_copy(m, "default", "four"));
+}
+
+static void a_topology_object_gives_the_levels_above(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	topology(w);
+	assert_int_equal(job(w, "one", NULL, 2, 8, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	assert_true(
+	    copy_has(m, "one", "\"nodeSelector\":{\"" BLOCK "\":\"A\",\"" RACK "\":\"r1\"}"));
+	/* Preferred: no rack has room for three of 8 cpus, nor block A any more. */
+	assert_int_equal(job(w, "wide", NULL, 3, 8, ASK("preferred", RACK)), ERR_NONE);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "wide"));
+	assert_false(copy_has(m, "wide", "nodeSelector"));
+}
+
+static void preferred_keeps_to_the_narrowest_domain_that_was_found(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	topology(w);
+	assert_int_equal(job(w, "block", NULL, 4, 8, ASK("preferred", RACK)), ERR_NONE);
+	world_settle(w);
+	assert_true(copy_has(m, "block", "\"nodeSelector\":{\"" BLOCK "\":\"A\"}"));
+}
+
+static void a_gang_waits_for_room_in_one_rack_and_is_told_so(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	assert_int_equal(job(w, "first", NULL, 2, 5, ASK("required", RACK)), ERR_NONE);
+	assert_int_equal(job(w, "second", NULL, 2, 5, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	assert_int_equal(job(w, "waits", NULL, 2, 4, ASK("required", BLOCK)), ERR_NONE);
+	assert_int_equal(job(w, "none", NULL, 3, 4, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	/* r3, in B, still has 8 cpus on one node. */
+	assert_non_null(model_copy(m, "default", "waits"));
+	assert_int_equal(world_events(w, "none", "ScheduleBindingFailed", ""), 1);
+	model_finish(m, model_copy(m, "default", "first"), false);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "none"));
+	assert_true(copy_has(m, "none", "\"" RACK "\":\"r1\""));
+}
+
+static void what_was_chosen_is_remembered_by_a_restart(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	topology(w);
+	assert_int_equal(job(w, "one", NULL, 2, 8, ASK("required", RACK)), ERR_NONE);
+	world_run(w);
+	/* Decided and committed, not one order answered. */
+	char *before = xstrdup(world_record(w, TYPE_JOB, "default", "one")->domains);
+	assert_string_equal(before, "[{\"" BLOCK "\":\"A\",\"" RACK "\":\"r1\"}]");
+	world_restart(w);
+	assert_string_equal(world_record(w, TYPE_JOB, "default", "one")->domains, before);
+	free(before);
+	world_settle(w);
+	assert_true(copy_has(m, "one", "\"" RACK "\":\"r1\""));
+	model_finish(m, model_copy(m, "default", "one"), false);
+	world_settle(w);
+}
+
+static void a_level_that_the_topology_lacks_holds_nobody_up(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	/* Slices of 2 of 3 pods cannot be: the job is held and told, others go on. */
+	assert_int_equal(job(w, "odd", NULL, 3, 1,
+			     "'kueue.x-k8s.io/podset-slice-required-topology':'" RACK
+			     "','kueue.x-k8s.io/podset-slice-size':'2'"),
+			 ERR_NONE);
+	assert_int_equal(job(w, "even", NULL, 4, 1,
+			     "'kueue.x-k8s.io/podset-slice-required-topology':'" RACK
+			     "','kueue.x-k8s.io/podset-slice-size':'2'"),
+			 ERR_NONE);
+	world_settle(w);
+	assert_string_equal(reason_of(w, "odd"), "TopologyPlacementFailed");
+	assert_int_equal(world_events(w, "odd", "ScheduleBindingFailed",
+				      "3 pods cannot be split into slices of 2"),
+			 1);
+	assert_non_null(model_copy(m, "default", "even"));
+	/* Several slices cannot be told apart by one template's selectors. */
+	assert_false(copy_has(m, "even", "nodeSelector"));
+}
+
+/* ---- in a queue ---- */
+
+static void a_queued_gang_gets_an_assignment_that_is_true(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	topology(w);
+	queue(w);
+	assert_int_equal(job(w, "one", "lq", 2, 8, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	assert_true(copy_has(m, "one", "\"" BLOCK "\":\"A\",\"" RACK "\":\"r1\""));
+#define ASSIGNMENT "status.admission.podSetAssignments.0.topologyAssignment."
+	assert_string_equal(wl(w, "one", ASSIGNMENT "levels.0"), BLOCK);
+	assert_string_equal(wl(w, "one", ASSIGNMENT "levels.1"), RACK);
+	assert_string_equal(wl(w, "one", ASSIGNMENT "slices.0.domainCount"), "1");
+	assert_string_equal(wl(w, "one", ASSIGNMENT "slices.0.valuesPerLevel.0.universalValue"),
+			    "A");
+	assert_string_equal(wl(w, "one", ASSIGNMENT "slices.0.valuesPerLevel.1.universalValue"),
+			    "r1");
+	assert_string_equal(wl(w, "one", ASSIGNMENT "slices.0.universalPodCount"), "2");
+	assert_string_equal(wl(w, "one", "spec.podSets.0.topologyRequest.required"), RACK);
+	/* One that asks for nothing in a queue of such flavors is unconstrained. */
+	assert_int_equal(job(w, "plain", "lq", 1, 1, ""), ERR_NONE);
+	world_settle(w);
+	assert_true(copy_has(m, "plain", "\"nodeSelector\":{\"" BLOCK "\":\"A\"}"));
+	assert_string_equal(wl(w, "plain", ASSIGNMENT "levels.0"), "");
+}
+
+static void quota_without_a_rack_is_a_placement_that_failed(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	topology(w);
+	queue(w);
+	assert_int_equal(job(w, "one", "lq", 2, 5, ASK("required", RACK)), ERR_NONE);
+	assert_int_equal(job(w, "two", "lq", 2, 5, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	/* Block A has 3 free cpus on each of four nodes: no rack holds three pods of 3. */
+	assert_int_equal(job(w, "three", "lq", 3, 3, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	assert_null(model_copy(m, "default", "three"));
+	assert_string_equal(reason_of(w, "three"), "TopologyPlacementFailed");
+	bool told = false;
+	for (int i = 0; i < 4; i++) {
+		char path[64];
+		(void)snprintf(path, sizeof(path), "status.conditions.%d.message", i);
+		told |=
+		    strstr(wl(w, "three", path), "had room for 2 of 3 pods in one " RACK) != NULL;
+	}
+	assert_true(told);
+	model_finish(m, model_copy(m, "default", "two"), false);
+	world_settle(w);
+	assert_true(copy_has(m, "three", "\"" RACK "\":\"r2\""));
+}
+
+static void a_flavor_without_its_topology_makes_the_queue_inactive(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	queue(w);
+	world_advance(w, 200 * 1000);
+	assert_string_equal(
+	    world_field(w, TYPE_CLUSTER_QUEUE, "", "cq", "status.conditions.0.reason"),
+	    "TopologyNotFound");
+	assert_string_equal(
+	    world_field(w, TYPE_CLUSTER_QUEUE, "", "cq", "status.conditions.0.message"),
+	    "Can't admit new workloads: there is no Topology \"site\" for TAS flavor "
+	    "\"tas\".");
+	assert_int_equal(job(w, "one", "lq", 2, 8, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	assert_null(model_copy(m, "default", "one"));
+	topology(w);
+	world_settle(w);
+	assert_true(copy_has(m, "one", "\"" RACK "\":\"r1\""));
+}
+
+static void a_level_that_is_not_in_the_topology_is_no_flavor(void **state)
+{
+	struct world *w = *state;
+
+	site(w, "c1", 8);
+	topology(w);
+	queue(w);
+	assert_int_equal(job(w, "one", "lq", 1, 1, ASK("required", "cloud.example.com/hall")),
+			 ERR_NONE);
+	world_settle(w);
+	assert_string_equal(reason_of(w, "one"), "NoMatchingFlavor");
+}
+
+static void an_evicted_gang_may_get_another_rack(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	topology(w);
+	queue(w);
+	assert_int_equal(job(w, "one", "lq", 2, 8, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	const struct job *j = world_record(w, TYPE_JOB, "default", "one");
+	char name[STORE_MAX_NAME + 1];
+	(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(j->workload->name));
+	assert_int_equal(
+	    world_patch(w, TYPE_WORKLOAD, "default", name, "{'spec':{'active':false}}"), ERR_NONE);
+	world_settle(w);
+	assert_null(world_record(w, TYPE_JOB, "default", "one")->domains);
+	assert_string_equal(wl(w, "one", "status.admission"), "");
+	model_remove_node(m, "c1-n0");
+	world_settle(w);
+	assert_int_equal(world_patch(w, TYPE_WORKLOAD, "default", name, "{'spec':{'active':true}}"),
+			 ERR_NONE);
+	world_settle(w);
+	assert_true(copy_has(m, "one", "\"" RACK "\":\"r2\""));
+	assert_string_equal(wl(w, "one", ASSIGNMENT "slices.0.valuesPerLevel.1.universalValue"),
+			    "r2");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    STORY(a_required_rack_is_chosen_and_written_into_the_copy),
+	    STORY(a_topology_object_gives_the_levels_above),
+	    STORY(preferred_keeps_to_the_narrowest_domain_that_was_found),
+	    STORY(a_gang_waits_for_room_in_one_rack_and_is_told_so),
+	    STORY(what_was_chosen_is_remembered_by_a_restart),
+	    STORY(a_level_that_the_topology_lacks_holds_nobody_up),
+	    STORY(a_queued_gang_gets_an_assignment_that_is_true),
+	    STORY(quota_without_a_rack_is_a_placement_that_failed),
+	    STORY(a_flavor_without_its_topology_makes_the_queue_inactive),
+	    STORY(a_level_that_is_not_in_the_topology_is_no_flavor),
+	    STORY(an_evicted_gang_may_get_another_rack),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
