@@ -141,15 +141,23 @@ static bool is_held(struct core *c, struct job *j, const struct propagation_poli
 	return false;
 }
 
-/* The LocalQueue that the job waits in; one named "default" is asked last. */
-static struct span queue_of(const struct core *c, const struct job *j)
+/* The LocalQueue that the job waits in; one named "default" is asked last. False: none of Kueue's
+ * business. An empty name: it waits for one to be named (manageJobsWithoutQueueName). */
+static bool queue_of(struct core *c, const struct job *j, struct span *ret)
 {
 	const struct local_queue *q;
 
-	if (j->digest.queue_name.len || j->must_queue)
-		return j->digest.queue_name;
+	*ret = SPAN_NONE;
+	if (!kueue_manages(c, span_of(j->ns)))
+		return false;
+	if (j->digest.queue_name.len || j->must_queue) {
+		*ret = j->digest.queue_name;
+		return ret->len > 0;
+	}
 	q = local_queue_find(c, span_of(j->ns), SPAN("default"));
-	return q && q->exists ? SPAN("default") : SPAN_NONE;
+	if (q && q->exists)
+		*ret = SPAN("default");
+	return ret->len > 0 || c->kueue->settings.manage_unqueued;
 }
 
 static void offer_to_queue(struct core *c, struct job *j, const struct propagation_policy *p,
@@ -195,16 +203,17 @@ void settle_offer(struct core *c, struct job *j)
 		buf_addf(&name, "%s/%s/%s", j->ns, j->name, j->kind->kind);
 		j->elastic_name = buf_steal(&name, NULL);
 	}
-	struct span queue = queue_of(c, j);
-	j->must_queue = j->must_queue && !queue.len;
-	if (!queue.len && j->workload)
+	struct span queue;
+	bool managed = queue_of(c, j, &queue);
+	j->must_queue = j->must_queue && !managed;
+	if (!managed && j->workload)
 		workload_leave(c, j->workload);
-	if (is_held(c, j, p, queue.len > 0)) {
+	if (is_held(c, j, p, managed)) {
 		if (j->workload)
 			workload_review(c, j->workload);
 		return;
 	}
-	if (queue.len) {
+	if (managed) {
 		offer_to_queue(c, j, p, queue);
 		return;
 	}

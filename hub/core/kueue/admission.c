@@ -8,6 +8,7 @@
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/queue_status.h"
+#include "core/kueue/ready.h"
 #include "core/kueue/room.h"
 #include "core/kueue/topology.h"
 #include "core/kueue/workload_restore.h"
@@ -294,10 +295,17 @@ static void tell_entry(struct core *c, const struct kueue_entry *e)
 	workload_tell(c, w, e->reason, text.ptr ? text.ptr : "");
 }
 
+/* An entry that gets no answer is tried again in the next cycle. */
 static void run_fit(struct core *c, struct kueue_entry *e)
 {
 	struct workload *w = e->workload->owner;
 
+	if (ready_blocks(c)) {
+		c->kueue->blocked = true;
+		workload_tell(c, w, "WaitingForPodsReady",
+			      "waiting for all admitted workloads to be in PodsReady condition");
+		return;
+	}
 	drop_asks(c, w);
 	while (e->kind == KUEUE_ENTRY_FITS) {
 		if (try_entry(c, e))
@@ -352,7 +360,7 @@ static bool run_cycle(struct core *c)
 	struct kueue_entry *e;
 
 	kueue_cycle_begin(q, c->now);
-	while (c->pump_budget > 0 && (e = kueue_cycle_next(q))) {
+	while (c->pump_budget > 0 && !c->kueue->blocked && (e = kueue_cycle_next(q))) {
 		c->pump_budget--;
 		if (e->kind == KUEUE_ENTRY_FITS)
 			run_fit(c, e);
@@ -370,7 +378,7 @@ static bool run_cycle(struct core *c)
 	vec_foreach (&victims, v)
 		evict_preempted(c, v->workload, v->preemptor, v->reason);
 	vec_done(&victims);
-	return more;
+	return more && !c->kueue->blocked;
 }
 
 /* ---- checks ---- */
@@ -416,6 +424,9 @@ bool admission_run(struct core *c)
 	if (k->edited || c->observed.len)
 		return kueue_queues_is_due(k->queues);
 	run_placing(c);
+	k->blocked = k->blocked && ready_blocks(c);
+	if (k->blocked)
+		return false;
 	while (kueue_queues_is_due(k->queues)) {
 		if (c->pump_budget == 0)
 			return true;

@@ -150,6 +150,9 @@ static void put_into_forest(struct core *c, struct cluster_queue *q, const struc
 	struct err err;
 
 	struct kueue_queue_spec s = decode(spec, span_of(q->name), &mem);
+
+	s.admission_fair_sharing = s.admission_fair_sharing && k->settings.admission_fair_sharing &&
+				   k->settings.engine.usage_sampling_interval > 0;
 	s.inactive = q->deleting || !checks_work(c, q) || !topologies_exist(c, &s, NULL);
 	q->stop = s.stop;
 	if (q->node != KUEUE_NONE)

@@ -5,6 +5,7 @@
 #include "core/job.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/queue_status.h"
+#include "core/kueue/ready.h"
 #include "core/kueue/workload_restore.h"
 #include "quota-tree/kueue_message.h"
 
@@ -242,9 +243,12 @@ static void check_ready(struct core *c, struct workload *w)
 	static const struct eviction timeout = {.reason = "PodsReadyTimeout", .cause = ""};
 	const struct kueue_settings *s = &c->kueue->settings;
 	char message[256];
-	usec until = w->unready_since + s->pods_ready_timeout;
+	bool recovers = w->was_ready && s->recovery_timeout >= 0;
+	usec limit = recovers ? s->recovery_timeout : s->pods_ready_timeout;
+	usec until = w->unready_since + limit;
 
-	if (!s->wait_for_pods_ready || !w->unready_since || w->evicted_at)
+	if (!s->wait_for_pods_ready || !w->unready_since || w->evicted_at ||
+	    (recovers && limit == 0))
 		return;
 	if (until > c->now) {
 		workload_timer(c, w, until);
@@ -288,6 +292,7 @@ void evict_pods_ready(struct core *c, struct workload *w, bool ready)
 				       w->was_ready ? "WaitForRecovery" : "WaitForStart",
 				       "Not all pods are ready or succeeded");
 	w->was_ready = w->was_ready || ready;
+	ready_review(c, w);
 	check_ready(c, w);
 }
 

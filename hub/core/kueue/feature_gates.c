@@ -21,13 +21,13 @@ static const struct gate {
     {"PrioritizePreemptorWorkloads", false, SWITCH(engine.prioritize_preemptors)},
     {"RecomputeAssignmentUponPreemptionTargetsOverlap", true, SWITCH(engine.recompute_on_overlap)},
     {"FlavorFungibilityPreserveScanProgress", true, SWITCH(engine.preserve_scan_progress)},
-    {"AdmissionFairSharing", true, FIXED},
+    {"AdmissionFairSharing", true, SWITCH(admission_fair_sharing)},
     {"AdmissionGatedBy", true, FIXED},
     {"AssignQueueLabelsForPods", true, FIXED},
     {"CleanupProvisioningRequestsOnEviction", true, FIXED},
     {"ConcurrentAdmission", false, FIXED},
     {"CustomMetricLabels", false, FIXED},
-    {"DisableWaitForPodsReady", false, FIXED},
+    {"DisableWaitForPodsReady", false, SWITCH(no_wait_for_pods_ready)},
     {"DynamicQuotaOrchestration", false, FIXED},
     {"ElasticJobsViaWorkloadSlices", true, FIXED},
     {"ElasticJobsViaWorkloadSlicesWithPartialReplicaScaleUp", false, FIXED},
@@ -48,8 +48,8 @@ static const struct gate {
     {"MultiKueueOrchestratedPreemption", false, FIXED},
     {"MultiKueueRemoteSpecSync", true, FIXED},
     {"PriorityBoost", false, FIXED},
-    {"QuotaCheckStrategy", true, FIXED},
-    {"ReclaimablePods", true, FIXED},
+    {"QuotaCheckStrategy", true, SWITCH(quota_check_strategy)},
+    {"ReclaimablePods", true, SWITCH(reclaimable_pods)},
     {"RejectUpdatesToCQWithInvalidOnFlavors", true, FIXED},
     {"ReservedResourceNameValidation", true, FIXED},
     {"SchedulerLibraryIntegration", false, FIXED},
@@ -67,10 +67,10 @@ static const struct gate {
     {"TASRespectNodeAffinityPreferred", false, FIXED},
     {"TopologyAwareScheduling", true, FIXED},
     {"UnadmittedWorkloadsExplicitStatus", false, FIXED},
-    {"UnadmittedWorkloadsObservability", true, FIXED},
+    {"UnadmittedWorkloadsObservability", true, SWITCH(observability)},
     {"VisibilityOnDemand", true, FIXED},
     {"WorkloadIdentifierAnnotations", true, FIXED},
-    {"WorkloadPriorityClassDefaulting", true, FIXED},
+    {"WorkloadPriorityClassDefaulting", true, SWITCH(priority_class_defaulting)},
     {"WorkloadRequestUseMergePatch", false, FIXED},
     {"WorkloadValidateResourcesAreNonNegative", true, FIXED},
 };
@@ -96,5 +96,8 @@ int feature_gates_check(const struct kueue_settings *s, struct err *reterr)
 		return err_set(reterr, ERR_INVALID,
 			       "FlavorFungibilityPreserveScanProgress needs FlavorFungibility: "
 			       "switch it off too");
+	if (s->engine.ignore_undeclared && !s->quota_check_strategy)
+		return err_set(reterr, ERR_INVALID,
+			       "quotaCheckStrategy needs the feature gate QuotaCheckStrategy");
 	return 0;
 }

@@ -15,6 +15,17 @@
 
 /* ---- memory ---- */
 
+static void take_selector(struct kueue *k)
+{
+	struct field_errors errors = {.n = 0};
+
+	/* It was checked when it was read. */
+	if (selector_add_label_selector(&k->managed_namespaces, k->settings.managed_namespaces, "",
+					&errors) < 0)
+		abort();
+	field_errors_done(&errors);
+}
+
 void kueue_open(struct core *c)
 {
 	struct kueue *k = xcalloc(1, sizeof(*k));
@@ -22,6 +33,12 @@ void kueue_open(struct core *c)
 	k->settings = c->settings.kueue;
 	k->forest = kueue_forest_create(&k->settings.engine);
 	k->queues = kueue_queues_create(k->forest, &k->settings.engine);
+	for (size_t i = 0; i < k->settings.n_usage_weights; i++)
+		kueue_queues_set_usage_weight(k->queues,
+					      span_of(k->settings.usage_weights[i].resource),
+					      k->settings.usage_weights[i].weight);
+	k->usage_due = k->settings.engine.usage_sampling_interval > 0 ? 0 : INT64_MAX;
+	take_selector(k);
 	c->kueue = k;
 }
 
@@ -65,6 +82,7 @@ void kueue_close(struct core *c)
 	vec_done(&k->placing);
 	vec_done(&k->dirty_queues);
 	vec_done(&k->dirty_locals);
+	selector_done(&k->managed_namespaces);
 	free(k);
 	c->kueue = NULL;
 }
@@ -169,9 +187,23 @@ bool kueue_owes_admissions(const struct core *c)
 	return false;
 }
 
+bool kueue_manages(struct core *c, struct span ns)
+{
+	const struct kueue *k = c->kueue;
+	struct store_object o;
+
+	if (!k->settings.managed_namespaces)
+		return !span_is(ns, "kube-system") && !span_is(ns, "kueue-system");
+	return registry_get(c->batch, kind_by_type(c->kinds, TYPE_NAMESPACE), SPAN(""), ns, &o) ==
+		   0 &&
+	       selector_matches_row(&k->managed_namespaces, &o);
+}
+
 void kueue_observe_namespace(struct core *c, struct span name)
 {
 	local_queue_refile_namespace(c, name);
+	if (c->kueue->settings.managed_namespaces && !c->restoring)
+		local_queue_offer_namespace(c, name);
 }
 
 /* ---- what is due ---- */
@@ -185,6 +217,7 @@ void kueue_timers(struct core *c)
 		workload_timer_remove(c, w);
 		evict_timer(c, w);
 	}
+	queue_status_sample_usage(c);
 }
 
 usec kueue_due(const struct core *c)
@@ -192,7 +225,7 @@ usec kueue_due(const struct core *c)
 	const struct kueue *k = c->kueue;
 	usec t = k->timers.len ? k->timers.items[0]->timer : INT64_MAX;
 
-	return num_min(t, queue_status_due(c));
+	return num_min(num_min(t, queue_status_due(c)), k->usage_due);
 }
 
 bool kueue_flush_workloads(struct core *c, bool freed_only)

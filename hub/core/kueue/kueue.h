@@ -51,6 +51,11 @@ struct cluster_queue {
 	bool status_dirty;     /* in kueue->dirty_queues */
 };
 
+struct local_usage {
+	char *resource;
+	double value;
+};
+
 struct local_queue {
 	char *key; /* "namespace/name" */
 	struct span ns, name;
@@ -60,6 +65,8 @@ struct local_queue {
 	enum kueue_stop stop;
 	char *cluster_queue; /* or NULL */
 	double weight;
+	struct VEC(struct local_usage) consumed; /* as stored, until the engine has been told */
+	usec consumed_at;
 	struct workload *workloads; /* all that name it */
 	struct usage reserved, admitted;
 	bool status_dirty; /* in kueue->dirty_locals */
@@ -83,7 +90,11 @@ struct kueue {
 	struct VEC(struct local_queue *) dirty_locals;
 	struct VEC(struct workload *) placing; /* hold quota, wait for a member; holes are NULL */
 	usec status_due;
-	bool edited; /* the batch under way writes queues or flavors: it admits nobody */
+	struct selector managed_namespaces; /* of the setting */
+	usec usage_due;	  /* of the next sample of LocalQueues' usage; INT64_MAX: none */
+	size_t n_unready; /* hold quota, and not all their pods are ready */
+	bool blocked;	  /* a head waits for them: nothing is tried meanwhile */
+	bool edited;	  /* the batch under way writes queues or flavors: it admits nobody */
 };
 
 /* ---- what core calls ---- */
@@ -101,6 +112,8 @@ bool kueue_is_interesting(const struct kind *kind);
 bool kueue_is_quota(const struct kind *kind);
 /* Admissions were decided that are not written yet. */
 bool kueue_owes_admissions(const struct core *c);
+/* Whether jobs of a namespace are Kueue's business at all (managedJobsNamespaceSelector). */
+bool kueue_manages(struct core *c, struct span ns);
 /* A namespace's labels may have changed. */
 void kueue_observe_namespace(struct core *c, struct span name);
 

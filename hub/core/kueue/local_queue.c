@@ -7,6 +7,7 @@
 #include "core/kueue/quota_decode.h"
 #include "core/kueue/usage.h"
 #include "core/kueue/workload.h"
+#include "kube/quantity.h"
 
 struct local_queue *local_queue_find(const struct core *c, struct span ns, struct span name)
 {
@@ -42,10 +43,18 @@ struct local_queue *local_queue_get(struct core *c, struct span ns, struct span 
 	return q;
 }
 
+static void drop_consumed(struct local_queue *q)
+{
+	vec_foreach (&q->consumed, u)
+		free(u->resource);
+	vec_done(&q->consumed);
+}
+
 void local_queue_free(struct local_queue *q)
 {
 	if (!q)
 		return;
+	drop_consumed(q);
 	usage_done(&q->reserved);
 	usage_done(&q->admitted);
 	free(q->cluster_queue);
@@ -74,10 +83,26 @@ struct cluster_queue *local_queue_cluster(const struct core *c, const struct loc
 
 /* ---- refiling ---- */
 
+/* What the engine is told of it, as soon as the queue behind it is there. */
+static void join_engine(struct core *c, struct local_queue *q)
+{
+	const struct cluster_queue *behind = local_queue_cluster(c, q);
+	struct kueue_queues *queues = c->kueue->queues;
+
+	if (!behind || behind->node == KUEUE_NONE)
+		return;
+	kueue_queues_set_local_weight(queues, behind->node, q->number, q->weight);
+	vec_foreach (&q->consumed, u)
+		kueue_queues_restore_usage(queues, behind->node, q->number, span_of(u->resource),
+					   u->value, q->consumed_at);
+	drop_consumed(q);
+}
+
 static void refile(struct core *c, struct local_queue *q)
 {
 	struct workload *next;
 
+	join_engine(c, q);
 	for (struct workload *w = q->workloads; w; w = next) {
 		next = w->queue_next;
 		workload_review(c, w);
@@ -100,15 +125,42 @@ void local_queue_refile_namespace(struct core *c, struct span ns)
 
 /* ---- the object ---- */
 
-/* A queue named "default" takes jobs that name none: those that wait are asked anew. */
-static void offer_unqueued(struct core *c, struct span ns)
+/* What status.fairSharing remembers of its usage (AdmissionFairSharing). */
+static void take_consumed(struct local_queue *q, const struct store_object *o)
+{
+	auto_json *tree = NULL;
+	int64_t at;
+
+	if (json_parse(store_object_part(o, o->extents.status), NULL, &tree, NULL) < 0)
+		return;
+	const struct cJSON *status =
+	    json_path(tree, "fairSharing", "admissionFairSharingStatus", NULL);
+	const char *since = json_str(status, "lastUpdate");
+	if (!since || clock_parse(span_of(since), &at) < 0)
+		return;
+	q->consumed_at = at;
+	json_foreach (json_get(status, "consumedResources"), r) {
+		int64_t milli;
+		if (quantity_from_node(r, QUANTITY_MILLI, &milli) == 0)
+			vec_push(&q->consumed,
+				 (struct local_usage){xstrdup(json_key(r)), (double)milli / 1000});
+	}
+}
+
+static void offer_jobs(struct core *c, struct span ns, bool unqueued_only)
 {
 	map_foreach (&c->jobs_by_number, e) {
 		struct job *j = e->value;
-		if (span_is(ns, j->ns) && !j->digest.queue_name.len && !j->must_queue &&
-		    j->dispatch.step == DISPATCH_IDLE && !j->finished && !j->deleting && !j->gone)
+		if (span_is(ns, j->ns) && !(unqueued_only && j->digest.queue_name.len) &&
+		    !j->must_queue && j->dispatch.step == DISPATCH_IDLE && !j->finished &&
+		    !j->deleting && !j->gone)
 			settle_offer(c, j);
 	}
+}
+
+void local_queue_offer_namespace(struct core *c, struct span ns)
+{
+	offer_jobs(c, ns, false);
 }
 
 void local_queue_observe(struct core *c, const struct store_object *o)
@@ -133,12 +185,12 @@ void local_queue_observe(struct core *c, const struct store_object *o)
 	q->spec_text = xstrndup(text.ptr, text.len);
 	free(q->cluster_queue);
 	q->cluster_queue = cluster_queue ? xstrdup(cluster_queue) : NULL;
-	const struct cluster_queue *behind = local_queue_cluster(c, q);
-	if (behind && behind->node != KUEUE_NONE)
-		kueue_queues_set_local_weight(c->kueue->queues, behind->node, q->number, q->weight);
+	if (c->restoring)
+		take_consumed(q, o);
 	refile(c, q);
+	/* One named "default" takes jobs that name none. */
 	if (is_new && span_is(q->name, "default") && !c->restoring)
-		offer_unqueued(c, q->ns);
+		offer_jobs(c, q->ns, true);
 	queue_status_dirty_local(c, q);
 	c->pump_wanted = true;
 }

@@ -21,6 +21,8 @@ struct cluster_queue *local_queue_cluster(const struct core *c, const struct loc
 
 /* Looks anew at the workloads of all LocalQueues of a ClusterQueue. */
 void local_queue_refile_all(struct core *c, struct span cluster_queue);
+/* Its jobs that wait are asked anew which queue is theirs. */
+void local_queue_offer_namespace(struct core *c, struct span ns);
 /* The same for the workloads of one namespace. */
 void local_queue_refile_namespace(struct core *c, struct span ns);
 

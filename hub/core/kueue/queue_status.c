@@ -1,8 +1,10 @@
 #include "core/kueue/queue_status.h"
 
 #include "base/json.h"
+#include "base/num.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/ready.h"
 #include "core/kueue/usage.h"
 #include "core/kueue/workload_restore.h"
 #include "kube/quantity.h"
@@ -71,6 +73,7 @@ void workload_count_usage(struct core *c, struct workload *w)
 		usage_add(&w->queue->admitted, w->unit->uses, w->unit->n_uses);
 	if (admitted && q)
 		usage_add(&q->admitted, w->unit->uses, w->unit->n_uses);
+	ready_review(c, w);
 	queue_status_touch(c, w);
 }
 
@@ -78,6 +81,7 @@ void workload_uncount_usage(struct core *c, struct workload *w)
 {
 	struct cluster_queue *q = workload_cluster_queue(c, w);
 
+	ready_forget(c, w);
 	if (!w->unit)
 		return;
 	queue_status_touch(c, w);
@@ -260,6 +264,58 @@ static const char *local_activity(const struct core *c, const struct local_queue
 	return "Ready";
 }
 
+static int64_t milli(double v)
+{
+	return v < 9e15 ? (int64_t)(v * 1000) : INT64_MAX;
+}
+
+/* As Kueue writes it: quantities, and when they were settled. */
+static void add_consumed(const struct core *c, const struct local_queue *q,
+			 const struct cluster_queue *behind, struct buf *b)
+{
+	const struct kueue *k = c->kueue;
+	const struct kueue_queue_spec *s = behind && behind->node != KUEUE_NONE
+					       ? kueue_forest_queue_spec(k->forest, behind->node)
+					       : NULL;
+	char when[CLOCK_TEXT_MAX], text[QUANTITY_TEXT];
+	int64_t at = 0;
+	bool first = true;
+
+	if (!s || !s->admission_fair_sharing)
+		return;
+	buf_add_str(b, ",\"fairSharing\":{\"weightedShare\":0,"
+		       "\"admissionFairSharingStatus\":{\"consumedResources\":{");
+	for (size_t g = 0; g < s->n_groups; g++)
+		for (size_t r = 0; r < s->groups[g].n_resources; r++) {
+			struct span name = s->groups[g].resources[r];
+			double v = kueue_queues_local_consumed(k->queues, behind->node, q->number,
+							       name, &at);
+			buf_add_str(b, first ? "" : ",");
+			first = false;
+			buf_add_json_str(b, name);
+			buf_addf(b, ":\"%s\"", quantity_format(SPAN("cpu"), milli(v), text));
+		}
+	buf_addf(b, "},\"lastUpdate\":\"%s\"}}", clock_format(at ? at : c->now, when));
+}
+
+void queue_status_sample_usage(struct core *c)
+{
+	struct kueue *k = c->kueue;
+
+	if (k->usage_due > c->now)
+		return;
+	k->usage_due = num_min(kueue_queues_sample_usage(k->queues, c->now),
+			       c->now + k->settings.engine.usage_sampling_interval);
+	vec_foreach (&k->locals_by_number, p) {
+		const struct cluster_queue *q = *p ? local_queue_cluster(c, *p) : NULL;
+		const struct kueue_queue_spec *s =
+		    q && q->node != KUEUE_NONE ? kueue_forest_queue_spec(k->forest, q->node) : NULL;
+		if (s && s->admission_fair_sharing)
+			queue_status_dirty_local(c, *p);
+	}
+	c->pump_wanted = true;
+}
+
 static void show_local_queue(struct core *c, struct local_queue *q)
 {
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_LOCAL_QUEUE);
@@ -280,6 +336,7 @@ static void show_local_queue(struct core *c, struct local_queue *q)
 		    "flavorsReservation", &text);
 	add_flavors(&(struct flavors_text){.c = c, .q = behind, .admitted = &q->admitted},
 		    "flavorsUsage", &text);
+	add_consumed(c, q, behind, &text);
 	const char *reason = local_activity(c, q, &active, &message);
 	add_active(c, store_object_part(&o, o.extents.status), active, reason, span_of(message),
 		   &text);

@@ -19,4 +19,8 @@ void queue_status_forget_local(struct core *c, const struct local_queue *q);
 void queue_status_flush(struct core *c);
 usec queue_status_due(const struct core *c);
 
+/* AdmissionFairSharing: settles what LocalQueues consumed, and shows it (reference/kueue.md 2.7).
+ */
+void queue_status_sample_usage(struct core *c);
+
 #endif

@@ -3,10 +3,17 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "core/kueue/feature_gates.h"
+#include "core/kueue/settings_reader.h"
 #include "kube/quantity.h"
+#include "kube/selector.h"
 
-#include <ctype.h>
 #include <errno.h>
+
+#define wrong		      settings_reader_wrong
+#define take_bool	      settings_reader_bool
+#define take_duration	      settings_reader_duration
+#define take_seconds	      settings_reader_seconds
+#define READ(object, members) settings_reader_members(r, path, object, members, ARRAY_LEN(members))
 
 struct kueue_settings kueue_settings_default(void)
 {
@@ -14,6 +21,12 @@ struct kueue_settings kueue_settings_default(void)
 	    .engine = kueue_options_default(),
 	    .wait_for_pods_ready = true,
 	    .pods_ready_timeout = 30 * 60 * USEC_PER_SEC,
+	    .recovery_timeout = -1,
+	    .priority_class_defaulting = true,
+	    .reclaimable_pods = true,
+	    .admission_fair_sharing = true,
+	    .quota_check_strategy = true,
+	    .observability = true,
 	    .backoff_base = 60 * USEC_PER_SEC,
 	    .backoff_max = 3600 * USEC_PER_SEC,
 	    .backoff_limit = -1,
@@ -21,130 +34,15 @@ struct kueue_settings kueue_settings_default(void)
 	};
 }
 
-/* ---- values ---- */
-
-static usec unit_of(struct span *rest)
-{
-	static const struct {
-		const char *name;
-		usec length;
-	} units[] = {{"ms", USEC_PER_MS},
-		     {"h", 3600 * USEC_PER_SEC},
-		     {"m", 60 * USEC_PER_SEC},
-		     {"s", USEC_PER_SEC}};
-
-	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
-		size_t n = strlen(units[i].name);
-		if (!span_starts(*rest, span_of(units[i].name)))
-			continue;
-		*rest = span_make(rest->ptr + n, rest->len - n);
-		return units[i].length;
-	}
-	return 0;
-}
-
-int kueue_settings_duration(const char *text, usec *ret)
-{
-	struct span rest = span_of(text);
-	usec sum = 0;
-
-	if (!rest.len)
-		return -EINVAL;
-	while (rest.len) {
-		struct span digits = {rest.ptr, 0};
-		int64_t n;
-		while (digits.len < rest.len && isdigit((unsigned char)rest.ptr[digits.len]))
-			digits.len++;
-		rest = span_make(rest.ptr + digits.len, rest.len - digits.len);
-		bool zero = span_is(digits, "0") && !rest.len; /* needs no unit */
-		usec unit = zero ? 1 : unit_of(&rest);
-		if (!unit || num_parse_i64(digits, 0, INT64_MAX, &n) < 0 ||
-		    num_mul_overflows(n, unit, &n) || num_add_overflows(sum, n, &sum))
-			return -EINVAL;
-	}
-	*ret = sum;
-	return 0;
-}
-
-struct reader {
-	struct kueue_settings *s;
-	struct arena *mem;
-	struct err *reterr;
-};
-
-static int wrong(const struct reader *r, const char *path, const char *words)
-{
-	return err_set_field(r->reterr, ERR_INVALID, path, "%s: %s", path, words);
-}
-
-static int take_bool(const struct reader *r, const char *path, const struct cJSON *v, bool *out)
-{
-	if (!json_is(v, JSON_BOOL))
-		return wrong(r, path, "must be true or false");
-	*out = json_value_bool(v, false);
-	return 0;
-}
-
-static int take_duration(const struct reader *r, const char *path, const struct cJSON *v, usec *out)
-{
-	const char *text = json_value_str(v);
-
-	if (!text || kueue_settings_duration(text, out) < 0)
-		return wrong(r, path, "must be a duration such as 30s, 5m or 1h30m");
-	return 0;
-}
-
-static int take_seconds(const struct reader *r, const char *path, const struct cJSON *v, usec *out)
-{
-	int64_t n;
-
-	if (json_value_int64(v, &n) < 0 || n < 0 || n > INT32_MAX)
-		return wrong(r, path, "must be a number of seconds");
-	*out = n * USEC_PER_SEC;
-	return 0;
-}
-
-/* ---- sections: a table of members each ---- */
-
-typedef int (*take_fn)(const struct reader *r, const char *path, const struct cJSON *v);
-
-struct member {
-	const char *name;
-	take_fn take;
-};
-
-static int read_members(const struct reader *r, const char *path, const struct cJSON *object,
-			const struct member *members, size_t n)
-{
-	char below[192];
-
-	if (!json_is(object, JSON_OBJECT))
-		return wrong(r, path, "must be a mapping");
-	json_foreach (object, m) {
-		take_fn take = NULL;
-		(void)snprintf(below, sizeof(below), "%.100s.%.80s", path, json_key(m));
-		for (size_t i = 0; i < n; i++)
-			if (strcmp(members[i].name, json_key(m)) == 0)
-				take = members[i].take;
-		if (!take)
-			return wrong(r, below, "unknown setting");
-		int rc = take(r, below, m);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-#define READ(object, members) read_members(r, path, object, members, ARRAY_LEN(members))
-
 /* ---- fairSharing, admissionFairSharing ---- */
 
-static int take_fair_enable(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_fair_enable(const struct settings_reader *r, const char *path,
+			    const struct cJSON *v)
 {
 	return take_bool(r, path, v, &r->s->engine.fair_sharing);
 }
 
-static int take_strategies(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_strategies(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
 	static const char *const names[] = {"LessThanOrEqualToFinalShare", "LessThanInitialShare"};
 	struct kueue_options *o = &r->s->engine;
@@ -167,21 +65,21 @@ static int take_strategies(const struct reader *r, const char *path, const struc
 	return o->n_fair_strategies ? 0 : wrong(r, path, "must be specified");
 }
 
-static int take_fair(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_fair(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
-	static const struct member members[] = {{"enable", take_fair_enable},
-						{"preemptionStrategies", take_strategies}};
+	static const struct settings_member members[] = {{"enable", take_fair_enable},
+							 {"preemptionStrategies", take_strategies}};
 
 	r->s->engine.fair_sharing = true;
 	return READ(v, members);
 }
 
-static int take_half_life(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_half_life(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
 	return take_duration(r, path, v, &r->s->engine.usage_half_life);
 }
 
-static int take_sampling(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_sampling(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
 	int rc = take_duration(r, path, v, &r->s->engine.usage_sampling_interval);
 
@@ -190,37 +88,60 @@ static int take_sampling(const struct reader *r, const char *path, const struct 
 		   : wrong(r, path, "must be greater than 0");
 }
 
-static int take_admission_fair(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_weights(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
-	static const struct member members[] = {{"usageHalfLifeTime", take_half_life},
-						{"usageSamplingInterval", take_sampling}};
+	struct kueue_usage_weight *list =
+	    arena_array(r->mem, struct kueue_usage_weight, json_len(v));
+	size_t n = 0;
 
+	if (!json_is(v, JSON_OBJECT) || json_len(v) > KUEUE_MAX_USAGE_WEIGHTS)
+		return wrong(r, path, "must map at most 64 resources to weights");
+	json_foreach (v, it) {
+		int64_t milli;
+		if (quantity_from_node(it, QUANTITY_MILLI, &milli) < 0 || milli < 0)
+			return wrong(r, path, "weights must be numbers of at least 0");
+		list[n++] = (struct kueue_usage_weight){json_key(it), (double)milli / 1000};
+	}
+	r->s->usage_weights = list;
+	r->s->n_usage_weights = n;
+	return 0;
+}
+
+static int take_admission_fair(const struct settings_reader *r, const char *path,
+			       const struct cJSON *v)
+{
+	static const struct settings_member members[] = {{"usageHalfLifeTime", take_half_life},
+							 {"usageSamplingInterval", take_sampling},
+							 {"resourceWeights", take_weights}};
+
+	r->s->engine.usage_sampling_interval = 5 * 60 * USEC_PER_SEC;
 	return READ(v, members);
 }
 
 /* ---- waitForPodsReady ---- */
 
-static int take_wait_enable(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_wait_enable(const struct settings_reader *r, const char *path,
+			    const struct cJSON *v)
 {
 	return take_bool(r, path, v, &r->s->wait_for_pods_ready);
 }
 
-static int take_timeout(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_timeout(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
 	return take_duration(r, path, v, &r->s->pods_ready_timeout);
 }
 
-static int take_block(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_recovery(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
-	bool block = false;
-	int rc = take_bool(r, path, v, &block);
-
-	return rc || !block
-		   ? rc
-		   : wrong(r, path, "true is not supported: a gang has its nodes before it starts");
+	return take_duration(r, path, v, &r->s->recovery_timeout);
 }
 
-static int take_timestamp(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_block(const struct settings_reader *r, const char *path, const struct cJSON *v)
+{
+	return take_bool(r, path, v, &r->s->block_admission);
+}
+
+static int take_timestamp(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
 	const char *text = json_value_str(v);
 
@@ -230,7 +151,7 @@ static int take_timestamp(const struct reader *r, const char *path, const struct
 	return 0;
 }
 
-static int take_limit(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_limit(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
 	int64_t n = -1;
 
@@ -240,39 +161,40 @@ static int take_limit(const struct reader *r, const char *path, const struct cJS
 	return 0;
 }
 
-static int take_base(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_base(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
 	return take_seconds(r, path, v, &r->s->backoff_base);
 }
 
-static int take_most(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_most(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
 	return take_seconds(r, path, v, &r->s->backoff_max);
 }
 
-static int take_requeuing(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_requeuing(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
-	static const struct member members[] = {{"timestamp", take_timestamp},
-						{"backoffLimitCount", take_limit},
-						{"backoffBaseSeconds", take_base},
-						{"backoffMaxSeconds", take_most}};
+	static const struct settings_member members[] = {{"timestamp", take_timestamp},
+							 {"backoffLimitCount", take_limit},
+							 {"backoffBaseSeconds", take_base},
+							 {"backoffMaxSeconds", take_most}};
 
 	return READ(v, members);
 }
 
-static int take_wait(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_wait(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
-	static const struct member members[] = {{"enable", take_wait_enable},
-						{"timeout", take_timeout},
-						{"blockAdmission", take_block},
-						{"requeuingStrategy", take_requeuing}};
+	static const struct settings_member members[] = {{"enable", take_wait_enable},
+							 {"timeout", take_timeout},
+							 {"recoveryTimeout", take_recovery},
+							 {"blockAdmission", take_block},
+							 {"requeuingStrategy", take_requeuing}};
 
 	return READ(v, members);
 }
 
 /* ---- resources ---- */
 
-static int take_prefixes(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_prefixes(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
 	const char **list = arena_array(r->mem, const char *, json_len(v));
 	size_t n = 0;
@@ -289,8 +211,8 @@ static int take_prefixes(const struct reader *r, const char *path, const struct 
 	return 0;
 }
 
-static int read_outputs(const struct reader *r, const char *path, const struct cJSON *outputs,
-			struct transform *t)
+static int read_outputs(const struct settings_reader *r, const char *path,
+			const struct cJSON *outputs, struct transform *t)
 {
 	struct transform_output *list =
 	    arena_array(r->mem, struct transform_output, json_len(outputs));
@@ -311,7 +233,7 @@ static int read_outputs(const struct reader *r, const char *path, const struct c
 	return 0;
 }
 
-static int read_transform(const struct reader *r, const char *path, const struct cJSON *v,
+static int read_transform(const struct settings_reader *r, const char *path, const struct cJSON *v,
 			  struct transform *t)
 {
 	static const char *const known[] = {"input", "strategy", "multiplyBy", "outputs"};
@@ -335,7 +257,8 @@ static int read_transform(const struct reader *r, const char *path, const struct
 	return json_get(v, "outputs") ? read_outputs(r, path, json_get(v, "outputs"), t) : 0;
 }
 
-static int take_transformations(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_transformations(const struct settings_reader *r, const char *path,
+				const struct cJSON *v)
 {
 	struct transform *list = arena_array(r->mem, struct transform, json_len(v));
 	char below[192];
@@ -358,7 +281,8 @@ static int take_transformations(const struct reader *r, const char *path, const 
 	return 0;
 }
 
-static int take_check_strategy(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_check_strategy(const struct settings_reader *r, const char *path,
+			       const struct cJSON *v)
 {
 	const char *text = json_value_str(v);
 
@@ -369,11 +293,12 @@ static int take_check_strategy(const struct reader *r, const char *path, const s
 	return 0;
 }
 
-static int take_resources(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_resources(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
-	static const struct member members[] = {{"excludeResourcePrefixes", take_prefixes},
-						{"transformations", take_transformations},
-						{"quotaCheckStrategy", take_check_strategy}};
+	static const struct settings_member members[] = {
+	    {"excludeResourcePrefixes", take_prefixes},
+	    {"transformations", take_transformations},
+	    {"quotaCheckStrategy", take_check_strategy}};
 	int rc = READ(v, members);
 
 	if (!rc && r->s->engine.ignore_undeclared && r->s->resources.n_excluded)
@@ -385,43 +310,61 @@ static int take_resources(const struct reader *r, const char *path, const struct
 
 /* ---- the rest ---- */
 
-static int take_after_finished(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_after_finished(const struct settings_reader *r, const char *path,
+			       const struct cJSON *v)
 {
 	return take_duration(r, path, v, &r->s->retain_finished);
 }
 
-static int take_workload_retention(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_workload_retention(const struct settings_reader *r, const char *path,
+				   const struct cJSON *v)
 {
-	static const struct member members[] = {{"afterFinished", take_after_finished}};
+	static const struct settings_member members[] = {{"afterFinished", take_after_finished}};
 
 	return READ(v, members);
 }
 
-static int take_retention(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_retention(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
-	static const struct member members[] = {{"workloads", take_workload_retention}};
+	static const struct settings_member members[] = {{"workloads", take_workload_retention}};
 
 	return READ(v, members);
 }
 
-static int take_unqueued(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_unqueued(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
-	bool manage = false;
-	int rc = take_bool(r, path, v, &manage);
-
-	return rc || !manage
-		   ? rc
-		   : wrong(r, path,
-			   "true is not supported: a job without a queue goes to placement, or "
-			   "to the quota tree that its policy asks");
+	return take_bool(r, path, v, &r->s->manage_unqueued);
 }
 
-static int take_submitter(const struct reader *r, const char *path, const struct cJSON *v)
+/* Kueue refuses a selector that takes in the namespaces of the control plane, too. */
+static int take_namespaces(const struct settings_reader *r, const char *path, const struct cJSON *v)
+{
+	static const char *const never[] = {"kube-system", "kueue-system"};
+	struct field_errors errors = {.n = 0};
+	auto_selector selector = SELECTOR_INIT;
+	bool good = json_is(v, JSON_OBJECT) &&
+		    selector_add_label_selector(&selector, v, path, &errors) == 0;
+
+	field_errors_done(&errors);
+	if (!good)
+		return wrong(r, path, "must be a label selector");
+	for (size_t i = 0; i < ARRAY_LEN(never); i++) {
+		const struct info_pair name = {SPAN("kubernetes.io/metadata.name"),
+					       span_of(never[i])};
+		if (selector_matches_pairs(&selector, &name, 1))
+			return wrong(r, path,
+				     "must not match the namespaces kube-system and kueue-system");
+	}
+	r->s->managed_namespaces = v;
+	return 0;
+}
+
+static int take_submitter(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
 	return take_bool(r, path, v, &r->s->ray_submitter);
 }
 
-static int take_gates(const struct reader *r, const char *path, const struct cJSON *v)
+static int take_gates(const struct settings_reader *r, const char *path, const struct cJSON *v)
 {
 	char below[192];
 
@@ -443,17 +386,23 @@ static int take_gates(const struct reader *r, const char *path, const struct cJS
 int kueue_settings_read(const struct cJSON *section, struct arena *mem, struct kueue_settings *s,
 			struct err *reterr)
 {
-	static const struct member members[] = {{"fairSharing", take_fair},
-						{"admissionFairSharing", take_admission_fair},
-						{"waitForPodsReady", take_wait},
-						{"resources", take_resources},
-						{"objectRetentionPolicies", take_retention},
-						{"manageJobsWithoutQueueName", take_unqueued},
-						{"countRaySubmitter", take_submitter},
-						{"featureGates", take_gates}};
-	const struct reader reader = {s, mem, reterr}, *r = &reader;
+	static const struct settings_member members[] = {
+	    {"fairSharing", take_fair},
+	    {"admissionFairSharing", take_admission_fair},
+	    {"waitForPodsReady", take_wait},
+	    {"resources", take_resources},
+	    {"objectRetentionPolicies", take_retention},
+	    {"manageJobsWithoutQueueName", take_unqueued},
+	    {"managedJobsNamespaceSelector", take_namespaces},
+	    {"countRaySubmitter", take_submitter},
+	    {"featureGates", take_gates}};
+	const struct settings_reader reader = {s, mem, reterr}, *r = &reader;
 	const char *path = "kueue";
 	int rc = READ(section, members);
 
-	return rc ? rc : feature_gates_check(s, reterr);
+	if (!rc)
+		rc = feature_gates_check(s, reterr);
+	if (!rc && s->no_wait_for_pods_ready)
+		s->wait_for_pods_ready = false;
+	return rc;
 }

@@ -11,17 +11,36 @@
 
 struct cJSON;
 
+enum { KUEUE_MAX_USAGE_WEIGHTS = 64 };
+struct kueue_usage_weight {
+	const char *resource;
+	double weight; /* in thousandths */
+};
+
 struct kueue_settings {
 	struct kueue_options engine;
 	struct transform_rules resources; /* borrowed from what they were read from */
 	bool ray_submitter;		  /* count a RayJob's submitter pod */
+	bool manage_unqueued;		  /* manageJobsWithoutQueueName */
+	/* managedJobsNamespaceSelector, checked; NULL: all but kube-system and kueue-system */
+	const struct cJSON *managed_namespaces;
+	const struct kueue_usage_weight *usage_weights; /* admissionFairSharing.resourceWeights */
+	size_t n_usage_weights;
 	/* waitForPodsReady */
-	bool wait_for_pods_ready;
+	bool wait_for_pods_ready, block_admission;
 	usec pods_ready_timeout, backoff_base, backoff_max;
+	usec recovery_timeout;	  /* -1: as pods_ready_timeout; 0: never */
 	int32_t backoff_limit;	  /* -1: endless */
 	bool requeue_by_creation; /* requeuingStrategy.timestamp: Creation */
 	/* objectRetentionPolicies; -1: for ever */
 	usec retain_finished;
+	/* feature gates that are core's */
+	bool no_wait_for_pods_ready;	/* DisableWaitForPodsReady */
+	bool priority_class_defaulting; /* WorkloadPriorityClassDefaulting */
+	bool reclaimable_pods;		/* ReclaimablePods */
+	bool admission_fair_sharing;	/* AdmissionFairSharing */
+	bool quota_check_strategy;	/* QuotaCheckStrategy */
+	bool observability;		/* UnadmittedWorkloadsObservability */
 };
 
 /* Kueue's defaults. */

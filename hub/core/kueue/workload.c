@@ -167,7 +167,8 @@ static int compose(const struct core *c, const struct job *j, struct arena *mem,
 {
 	const struct compose_options o = {
 	    .ray_submitter = c->kueue->settings.ray_submitter,
-	    .has_default_class = priority_class_find(c, SPAN("default")) != NULL,
+	    .has_default_class = c->kueue->settings.priority_class_defaulting &&
+				 priority_class_find(c, SPAN("default")) != NULL,
 	};
 	return compose_workload(&j->digest, j->kind->type, &o, mem, ret, reterr);
 }

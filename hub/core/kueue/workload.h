@@ -73,6 +73,7 @@ struct workload {
 	int32_t requeues;
 	int64_t past_execution;			 /* seconds, before the last eviction */
 	bool counted_reserved, counted_admitted; /* in the sums of its queues */
+	bool counted_unready;			 /* in kueue->n_unready */
 	struct workload_set *sets;
 	size_t n_sets;
 	const char *told; /* reason of QuotaReserved=False as last written; static or NULL */

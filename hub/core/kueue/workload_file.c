@@ -191,12 +191,25 @@ static const char *wait_reason(const struct core *c, const struct workload *w)
 
 /* ---- telling ---- */
 
+/* Without the gate UnadmittedWorkloadsObservability there are three reasons. */
+static const char *plain_reason(const char *reason)
+{
+	static const char *const inadmissible[] = {"Misconfigured", "Deactivated", "OnHold"};
+
+	for (size_t i = 0; i < ARRAY_LEN(inadmissible); i++)
+		if (strcmp(reason, inadmissible[i]) == 0)
+			return "Inadmissible";
+	return strcmp(reason, "WaitingForPodsReady") == 0 ? "Waiting" : "Pending";
+}
+
 void workload_tell(struct core *c, struct workload *w, const char *reason, const char *message)
 {
 	if (w->told && strcmp(w->told, reason) == 0)
 		return;
 	w->told = reason;
 	w->told_at = c->now;
+	if (!c->kueue->settings.observability)
+		reason = plain_reason(reason);
 	workload_set_condition(c, w, "QuotaReserved", false, reason, "%s", message);
 	workload_event(c, w, "Warning", WORKLOAD_ADMISSION, reason, "%s", message);
 	if (w->job)

@@ -1,4 +1,5 @@
 #include "core/kueue/workload_restore.h"
+#include "core/kueue/ready.h"
 
 #include "base/json.h"
 #include "core/job.h"
@@ -64,7 +65,7 @@ static void take_standing(struct workload *w, const struct workload_status *s)
 		w->requeued_as = span_is(s->evicted.reason, "Preempted") ? "Preempted" : NULL;
 	if (s->pods_ready.present && !s->pods_ready.is)
 		w->unready_since = s->pods_ready.since;
-	w->was_ready = s->pods_ready.is;
+	w->was_ready = s->pods_ready.is || span_is(s->pods_ready.reason, "WaitForRecovery");
 }
 
 /* Index of a pod set by name, -1 when the spec has none. */
@@ -211,7 +212,7 @@ static void reclaim(struct core *c, struct workload *w, const struct workload_di
 		pods[set] = s->reclaimable[i];
 		any = true;
 	}
-	if (!any && !w->unit->reclaimable)
+	if ((!any && !w->unit->reclaimable) || !c->kueue->settings.reclaimable_pods)
 		return;
 	bool holds = workload_holds_quota(w);
 	if (holds)
@@ -258,6 +259,10 @@ static void reconcile(struct core *c, struct workload *w, const struct workload_
 	}
 	if (w->unit)
 		reclaim(c, w, d, s);
+	if (!w->job) {
+		w->was_ready = s->pods_ready.is;
+		ready_review(c, w);
+	}
 	if (workload_holds_quota(w) && !w->evicted_at)
 		look_at_checks(c, w, s);
 	if (!w->job && !workload_holds_quota(w)) {

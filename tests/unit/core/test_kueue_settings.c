@@ -45,6 +45,11 @@ static void an_empty_section_is_kueues_defaults(void **state)
 	assert_int_equal(s.backoff_limit, -1);
 	assert_int_equal(s.retain_finished, -1);
 	assert_false(s.ray_submitter);
+	assert_false(s.block_admission || s.manage_unqueued);
+	assert_int_equal(s.recovery_timeout, -1);
+	assert_null(s.managed_namespaces);
+	assert_int_equal(s.engine.usage_sampling_interval, 0);
+	assert_true(s.priority_class_defaulting && s.reclaimable_pods && s.observability);
 	read_text(NULL, &s, &mem, "");
 }
 
@@ -83,6 +88,30 @@ static void every_setting_is_taken(void **state)
 	read_text(NULL, &s, &mem, "");
 }
 
+static void whose_jobs_are_managed_and_how_they_are_weighed(void **state)
+{
+	(void)state;
+	auto_arena mem = ARENA_INIT;
+	struct kueue_settings s;
+
+	read_text("{'manageJobsWithoutQueueName':true,'managedJobsNamespaceSelector':"
+		  "{'matchExpressions':[{'key':'kueue','operator':'Exists'}]},"
+		  "'admissionFairSharing':{'resourceWeights':{'cpu':2,'memory':'0.5'}},"
+		  "'waitForPodsReady':{'blockAdmission':true,'recoveryTimeout':'3m'}}",
+		  &s, &mem, "");
+	assert_true(s.manage_unqueued && s.managed_namespaces && s.block_admission);
+	assert_int_equal(s.recovery_timeout, 180 * USEC_PER_SEC);
+	assert_int_equal(s.n_usage_weights, 2);
+	assert_true(s.usage_weights[1].weight > 0.49 && s.usage_weights[1].weight < 0.51);
+	/* Kueue's default, once the section is there */
+	assert_int_equal(s.engine.usage_sampling_interval, 300 * USEC_PER_SEC);
+	read_text("{'waitForPodsReady':{'blockAdmission':true},'featureGates':"
+		  "{'DisableWaitForPodsReady':true}}",
+		  &s, &mem, "");
+	assert_false(s.wait_for_pods_ready);
+	read_text(NULL, &s, &mem, "");
+}
+
 static void what_is_unknown_or_has_no_effect_is_refused(void **state)
 {
 	(void)state;
@@ -92,10 +121,27 @@ static void what_is_unknown_or_has_no_effect_is_refused(void **state)
 		"kueue.waitForPodsReady.bogus: unknown setting");
 	refused("{'waitForPodsReady':{'timeout':5}}",
 		"kueue.waitForPodsReady.timeout: must be a duration such as 30s, 5m or 1h30m");
-	refused(
-	    "{'waitForPodsReady':{'blockAdmission':true}}",
-	    "kueue.waitForPodsReady.blockAdmission: true is not supported: a gang has its nodes "
-	    "before it starts");
+	refused("{'waitForPodsReady':{'blockAdmission':1}}",
+		"kueue.waitForPodsReady.blockAdmission: must be true or false");
+	refused("{'waitForPodsReady':{'recoveryTimeout':-1}}",
+		"kueue.waitForPodsReady.recoveryTimeout: must be a duration such as 30s, 5m or "
+		"1h30m");
+	refused("{'admissionFairSharing':{'resourceWeights':{'cpu':-1}}}",
+		"kueue.admissionFairSharing.resourceWeights: weights must be numbers of at least "
+		"0");
+	refused("{'admissionFairSharing':{'resourceWeights':[]}}",
+		"kueue.admissionFairSharing.resourceWeights: must map at most 64 resources to "
+		"weights");
+	refused("{'managedJobsNamespaceSelector':{}}",
+		"kueue.managedJobsNamespaceSelector: must not match the namespaces kube-system and "
+		"kueue-system");
+	refused("{'managedJobsNamespaceSelector':{'matchLabels':{'-':'x'}}}",
+		"kueue.managedJobsNamespaceSelector: must be a label selector");
+	refused("{'managedJobsNamespaceSelector':'all'}",
+		"kueue.managedJobsNamespaceSelector: must be a label selector");
+	refused("{'resources':{'quotaCheckStrategy':'IgnoreUndeclared'},'featureGates':"
+		"{'QuotaCheckStrategy':false}}",
+		"quotaCheckStrategy needs the feature gate QuotaCheckStrategy");
 	refused("{'waitForPodsReady':{'requeuingStrategy':{'backoffLimitCount':-1}}}",
 		"kueue.waitForPodsReady.requeuingStrategy.backoffLimitCount: must be a number, or "
 		"null for no limit");
@@ -220,6 +266,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_empty_section_is_kueues_defaults),
 	    cmocka_unit_test(every_setting_is_taken),
+	    cmocka_unit_test(whose_jobs_are_managed_and_how_they_are_weighed),
 	    cmocka_unit_test(what_is_unknown_or_has_no_effect_is_refused),
 	    cmocka_unit_test(durations_are_gos),
 	    cmocka_unit_test(excluded_prefixes_do_not_count),

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "core/job.h"
+#include "core/kueue/settings.h"
 #include "core/member.h"
 #include "kube/patch.h"
 #include "policies/cluster_view.h"
@@ -57,8 +58,28 @@ static void taken(struct net *n, uint32_t member, size_t bytes)
 
 static const struct net_ops net_ops = {submit, taken};
 
+static struct kueue_settings read_kueue(struct world *w)
+{
+	struct kueue_settings s = kueue_settings_default();
+	struct err err = ERR_INIT;
+	auto_buf text = BUF_INIT;
+
+	json_free(w->kueue_tree);
+	w->kueue_tree = NULL;
+	arena_reset(&w->kueue_mem);
+	if (!w->kueue)
+		return s;
+	for (const char *p = w->kueue; *p; p++)
+		buf_add_char(&text, *p == '\'' ? '"' : *p);
+	if (json_parse(buf_span(&text), NULL, &w->kueue_tree, &err) < 0 ||
+	    kueue_settings_read(w->kueue_tree, &w->kueue_mem, &s, &err) < 0)
+		fail_msg("kueue: %s", err.text);
+	return s;
+}
+
 static void start(struct world *w)
 {
+	struct kueue_settings kueue = read_kueue(w);
 	struct err err = ERR_INIT;
 
 	if (core_create(&(struct core_options){.kinds = kinds_hub(),
@@ -68,6 +89,7 @@ static void start(struct world *w)
 					       .require_policy = w->require_policy,
 					       .keep_finished = w->keep_finished,
 					       .starve_after = w->starve_after,
+					       .kueue = &kueue,
 					       .clock = clock_of,
 					       .clock_arg = w,
 					       .seed = w->seed + w->turns + 1},
@@ -113,6 +135,8 @@ void world_close(struct world *w)
 		model_destroy(w->members[i]);
 	free(w->warnings);
 	free(w->result);
+	json_free(w->kueue_tree);
+	arena_done(&w->kueue_mem);
 }
 
 void world_restart(struct world *w)

@@ -47,6 +47,10 @@ struct world {
 	bool full;    /* world_open() finds stores without room */
 	bool dry_run; /* of the commands that are sent from now on */
 	usec keep_finished, starve_after;
+	/* The section kueue: of the configuration, from the next start on; NULL: defaults. */
+	const char *kueue;
+	struct cJSON *kueue_tree;
+	struct arena kueue_mem;
 	uint64_t seed;
 	struct VEC(struct order *) orders; /* sent and not answered, oldest first */
 	struct model *members[WORLD_MEMBERS];
