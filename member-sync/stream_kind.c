@@ -24,6 +24,8 @@ static const struct stream_kind kinds[STREAM_MAX] = {
     [STREAM_JAXJOBS] = {"/apis/kubeflow.org/v1", "jaxjobs", TYPE_JAX_JOB, FACT_COPY, true, true},
     [STREAM_RAYCLUSTERS] = {"/apis/ray.io/v1", "rayclusters", TYPE_RAY_CLUSTER, FACT_COPY, true,
 			    true},
+    [STREAM_PROVISIONING_REQUESTS] = {"/apis/autoscaling.x-k8s.io/v1", "provisioningrequests",
+				      TYPE_PROVISIONING_REQUEST, FACT_COPY, true, true},
     [STREAM_EVENTS] = {"/api/v1", "events", TYPE_EVENT, FACT_EVENT, false, false},
 };
 

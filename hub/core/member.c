@@ -1,5 +1,6 @@
 #include "core/member.h"
 #include "core/member_view.h"
+#include "core/provisioning/provisioning.h"
 
 #include "base/json.h"
 #include "core/capacity.h"
@@ -62,6 +63,8 @@ enum member_stream core_stream_of(uint16_t type)
 		return STREAM_PADDLEJOBS;
 	case TYPE_JAX_JOB:
 		return STREAM_JAXJOBS;
+	case TYPE_PROVISIONING_REQUEST:
+		return STREAM_PROVISIONING_REQUESTS;
 	default:
 		return STREAM_MAX;
 	}
@@ -328,6 +331,8 @@ void member_state(struct core *c, struct member *m, const struct fact *f)
 		m->apis_known = true;
 	}
 	member_view_refresh(c, m);
-	if (m->condition == MEMBER_READY)
+	if (m->condition == MEMBER_READY) {
 		courier_member_ready(c, m);
+		provisioning_member_changed(c, m);
+	}
 }

@@ -19,6 +19,7 @@ static const struct {
     [STREAM_XGBOOSTJOBS] = {"kubeflow.org/v1", "XGBoostJob"},
     [STREAM_PADDLEJOBS] = {"kubeflow.org/v1", "PaddleJob"},
     [STREAM_JAXJOBS] = {"kubeflow.org/v1", "JAXJob"},
+    [STREAM_PROVISIONING_REQUESTS] = {"autoscaling.x-k8s.io/v1", "ProvisioningRequest"},
 };
 
 /* ---- the view ---- */

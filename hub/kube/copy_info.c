@@ -179,6 +179,13 @@ static enum copy_phase ray_cluster_phase(struct span status)
 	return is_word(state, "ready") || is_positive(workers) ? COPY_RUNNING : COPY_CREATED;
 }
 
+/* No job either: nodes are not a run. */
+static enum copy_phase request_phase(struct span status)
+{
+	(void)status;
+	return COPY_CREATED;
+}
+
 static const struct job_reader readers[] = {
     {TYPE_JOB, NULL, job_phase},
     {TYPE_PYTORCH_JOB, "runPolicy", kubeflow_phase},
@@ -191,6 +198,7 @@ static const struct job_reader readers[] = {
     {TYPE_XGBOOST_JOB, "runPolicy", kubeflow_phase},
     {TYPE_PADDLE_JOB, "runPolicy", kubeflow_phase},
     {TYPE_JAX_JOB, "runPolicy", kubeflow_phase},
+    {TYPE_PROVISIONING_REQUEST, NULL, request_phase},
 };
 
 static const struct job_reader *reader_of(uint16_t type)

@@ -32,7 +32,8 @@ struct copy_info {
 	struct span status; /* JSON text of .status, absent when there is none; bytes as they are */
 };
 
-/* From checked JSON text of an object of type `type` (a job kind). ERR_INVALID without name or
+/* From checked JSON text of an object of type `type` (a job kind, or a ProvisioningRequest).
+ * ERR_INVALID without name or
  * uid. The phase follows each kind's own conditions (kubernetes-api.md section 4). */
 int copy_info_decode(uint16_t type, struct span json, struct arena *mem, struct copy_info *ret,
 		     struct err *reterr) MUST_CHECK;

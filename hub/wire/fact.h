@@ -46,7 +46,8 @@ enum member_stream {
 			       last */
 	STREAM_PADDLEJOBS,
 	STREAM_JAXJOBS,
-	STREAM_RAYCLUSTERS, /* ray.io/v1 */
+	STREAM_RAYCLUSTERS,	      /* ray.io/v1 */
+	STREAM_PROVISIONING_REQUESTS, /* autoscaling.x-k8s.io/v1: the hub's own; no job kind */
 	STREAM_MAX,
 };
 
