@@ -39,6 +39,9 @@ static const struct setting settings[] = {
     {"", "requirePolicy", SETTING_BOOL, offsetof(struct config, require_policy), false},
     {"tls", "names", SETTING_TEXTS, offsetof(struct config, names), false},
     {"starvation", "after", SETTING_DURATION, offsetof(struct config, starve_after), false},
+    {"provisioning", "parallel", SETTING_INT, offsetof(struct config, provision_parallel), false},
+    {"provisioning", "patience", SETTING_DURATION, offsetof(struct config, provision_patience),
+     false},
     {"members", "keepFinished", SETTING_DURATION, offsetof(struct config, keep_finished), true},
     {"members", "probeInterval", SETTING_DURATION, offsetof(struct config, probe_interval), false},
     {"store", "keyFile", SETTING_TEXT, offsetof(struct config, key_file), false},
@@ -73,6 +76,8 @@ void config_init(struct config *c)
 	    .listen = xstrdup("127.0.0.1:6443"),
 	    .keep_finished = 24 * 3600 * USEC_PER_SEC,
 	    .starve_after = 30 * 60 * USEC_PER_SEC,
+	    .provision_parallel = 1,
+	    .provision_patience = 10 * 60 * USEC_PER_SEC,
 	    .log_level = LOG_INFO,
 	    .kueue = kueue_settings_default(),
 	};

@@ -199,17 +199,20 @@ static int proxy(void *arg, struct relay *r, struct err *reterr)
 
 static int open_core(struct hub *h, struct err *reterr)
 {
-	int r = core_create(&(struct core_options){.kinds = kinds_hub(),
-						   .truth = h->truth,
-						   .mirror = h->mirror,
-						   .log = &h->log,
-						   .version = KUBERNETES_VERSION,
-						   .require_policy = h->config.require_policy,
-						   .keep_finished = h->config.keep_finished,
-						   .starve_after = h->config.starve_after,
-						   .kueue = &h->config.kueue,
-						   .main_thread = pthread_self()},
-			    &h->core, reterr);
+	int r = core_create(
+	    &(struct core_options){.kinds = kinds_hub(),
+				   .truth = h->truth,
+				   .mirror = h->mirror,
+				   .log = &h->log,
+				   .version = KUBERNETES_VERSION,
+				   .require_policy = h->config.require_policy,
+				   .keep_finished = h->config.keep_finished,
+				   .starve_after = h->config.starve_after,
+				   .provision_parallel = (uint32_t)h->config.provision_parallel,
+				   .provision_patience = h->config.provision_patience,
+				   .kueue = &h->config.kueue,
+				   .main_thread = pthread_self()},
+	    &h->core, reterr);
 	if (r == 0)
 		r = net_create(&(struct net_options){.hub_uid = core_hub_uid(h->core),
 						     .sink = core_fact_sink(h->core),

@@ -22,10 +22,12 @@ struct core_options {
 	const struct kind_set *kinds;
 	struct store *truth, *mirror; /* borrowed */
 	const struct log *log;
-	const char *version; /* for /version */
-	bool require_policy; /* leave jobs alone that no policy selects */
-	usec keep_finished;  /* copies of finished jobs stay this long */
-	usec starve_after;   /* gangs that wait longer get a reservation; 0: none does */
+	const char *version;	     /* for /version */
+	bool require_policy;	     /* leave jobs alone that no policy selects */
+	usec keep_finished;	     /* copies of finished jobs stay this long */
+	usec starve_after;	     /* gangs that wait longer get a reservation; 0: none does */
+	uint32_t provision_parallel; /* members asked for nodes at a time; 0: one */
+	usec provision_patience;     /* then the next is asked; 0: without end */
 	const struct kueue_settings *kueue; /* NULL: Kueue's defaults */
 	pthread_t main_thread;		    /* gets SIGTERM when the core ends by itself */
 	usec (*clock)(void *arg);	    /* UTC; NULL: clock_now() */

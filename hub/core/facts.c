@@ -6,12 +6,15 @@
 #include "core/fact_queue.h"
 #include "core/member.h"
 #include "core/member_event.h"
+#include "core/provisioning/request_try.h"
 
 static void list_begin(struct core *c, struct member *m, enum member_stream s)
 {
 	cursors_reset(c, m, s);
 	if (s == STREAM_NODES || s == STREAM_PODS)
 		capacity_list_begin(c, m, s);
+	else if (s == STREAM_PROVISIONING_REQUESTS)
+		request_try_list_begin(c, m);
 	else if (s != STREAM_EVENTS)
 		courier_list_begin(c, m, s);
 }
@@ -21,6 +24,8 @@ static void list_end(struct core *c, struct member *m, enum member_stream s, uin
 	m->listing[s] = false;
 	if (s == STREAM_NODES || s == STREAM_PODS)
 		capacity_list_end(c, m, s);
+	else if (s == STREAM_PROVISIONING_REQUESTS)
+		request_try_list_end(c, m);
 	else if (s != STREAM_EVENTS)
 		courier_list_end(c, m, s);
 	cursors_advance(c, m, s, revision);

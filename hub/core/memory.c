@@ -7,6 +7,7 @@
 #include "core/kueue/kueue.h"
 #include "core/member.h"
 #include "core/priority.h"
+#include "core/provisioning/provisioning.h"
 #include "core/restore.h"
 #include "core/turn.h"
 
@@ -38,6 +39,7 @@ int memory_open(struct core *c, struct err *reterr)
 	c->waiting = waiting_create(c->placer);
 	c->starvation = starvation_create();
 	kueue_open(c);
+	provisioning_open(c);
 	c->retention_next = 0;
 	c->retention_put = UINT64_MAX;
 	int r = c->born ? 0 : born(c, reterr);
@@ -136,6 +138,7 @@ void memory_close(struct core *c)
 	quota_close(c);
 	jobs_close(c);
 	kueue_close(c);
+	provisioning_close(c);
 	asks_close(c);
 	c->ledger = ledger_destroy(c->ledger);
 	vec_foreach (&c->members, p)

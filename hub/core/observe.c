@@ -10,6 +10,7 @@
 #include "core/member.h"
 #include "core/policy_spec.h"
 #include "core/priority.h"
+#include "core/provisioning/provisioning.h"
 #include "core/quota.h"
 #include "core/restore.h"
 #include "core/retention.h"
@@ -127,7 +128,7 @@ static bool is_interesting(const struct kind *k)
 	case TYPE_SERVICE_ACCOUNT:
 		return true;
 	default:
-		return k->is_job || kueue_is_interesting(k);
+		return k->is_job || kueue_is_interesting(k) || provisioning_is_interesting(k);
 	}
 }
 
@@ -181,7 +182,7 @@ void observe_present(struct core *c, const struct kind *kind, const struct store
 		job_observe(c, kind, o);
 		return;
 	}
-	if (kueue_observe(c, kind, o))
+	if (kueue_observe(c, kind, o) || provisioning_observe(c, kind, o))
 		return;
 	dependency_observe(c, kind, o->key.ns, o->key.name);
 	switch (kind->type) {
@@ -221,7 +222,8 @@ static void observe_absent(struct core *c, const struct observed *o)
 		job_gone(c, o->kind, ns, name);
 		return;
 	}
-	if (kueue_observe_absent(c, o->kind, ns, name))
+	if (kueue_observe_absent(c, o->kind, ns, name) ||
+	    provisioning_observe_absent(c, o->kind, ns, name))
 		return;
 	dependency_observe(c, o->kind, ns, name);
 	switch (o->kind->type) {

@@ -11,6 +11,7 @@
 #include "core/kueue/admission.h"
 #include "core/member.h"
 #include "core/observe.h"
+#include "core/provisioning/provisioning.h"
 #include "core/queue_unit.h"
 #include "core/quota.h"
 #include "kube/copy_info.h"
@@ -236,7 +237,11 @@ int restore_all(struct core *c, struct err *reterr)
 		r = restore_type(c, TYPE_WORKLOAD, reterr);
 	if (r < 0)
 		return r;
-	r = replay(c, reterr);
+	r = provisioning_restore(c, reterr);
+	if (r == 0)
+		r = restore_type(c, TYPE_PROVISIONING_REQUEST, reterr);
+	if (r == 0)
+		r = replay(c, reterr);
 	if (r < 0)
 		return r;
 	vec_foreach (&c->members, m)

@@ -124,6 +124,7 @@ enum job_hold { /* why a job is not even offered for placement */
 		HOLD_QUEUE,	       /* its queue takes nobody, or not this job */
 		HOLD_POLICY_SUSPENDED, /* suspension.dispatching */
 		HOLD_TOPOLOGY,	       /* asks for a topology that cannot be */
+		HOLD_PROVISIONING,     /* names a ProvisioningRequest without nodes */
 		HOLD_MAX,
 };
 
@@ -265,9 +266,11 @@ struct quota {
 /* ---- all of it ---- */
 
 struct core_settings {
-	bool require_policy; /* jobs that no policy selects are left alone */
-	usec keep_finished;  /* members.keepFinished */
-	usec starve_after;   /* starvation.after; 0: nothing is ever reserved */
+	bool require_policy;	     /* jobs that no policy selects are left alone */
+	usec keep_finished;	     /* members.keepFinished */
+	usec starve_after;	     /* starvation.after; 0: nothing is ever reserved */
+	uint32_t provision_parallel; /* provisioning.parallel */
+	usec provision_patience;     /* provisioning.patience; 0: without end */
 	struct kueue_settings kueue;
 };
 
@@ -336,6 +339,7 @@ struct core {
 	struct VEC(uint32_t) ready_asks;
 	struct quota quota;
 	struct kueue *kueue;
+	struct provisioning *provisioning;
 
 	/* The first n_freed of the dirty ones let go of quota and nodes since their last flush:
 	 * they are written before any that took them, whichever batch that falls into. */

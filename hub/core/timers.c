@@ -6,6 +6,7 @@
 #include "core/kueue/kueue.h"
 #include "core/member.h"
 #include "core/member_event.h"
+#include "core/provisioning/provisioning.h"
 #include "core/unjoin.h"
 
 /* ---- the heap ---- */
@@ -87,6 +88,7 @@ void timers_run(struct core *c)
 			core_job_timer(c, j, j->dispatch.retry_at);
 	}
 	kueue_timers(c);
+	provisioning_timers(c);
 	vec_foreach (&c->members, p) {
 		struct member *m = *p;
 		if (!m)

@@ -14,6 +14,7 @@
 #include "core/member.h"
 #include "core/member_view.h"
 #include "core/observe.h"
+#include "core/provisioning/provisioning.h"
 #include "core/query.h"
 #include "core/quota.h"
 #include "core/retention.h"
@@ -30,6 +31,7 @@ usec core_next_time(const struct core *c)
 	t = num_min(t, quota_due(c));
 	t = num_min(t, starvation_due(c));
 	t = num_min(t, kueue_due(c));
+	t = num_min(t, provisioning_due(c));
 	return num_min(t, retention_due(c));
 }
 
@@ -58,6 +60,7 @@ static bool plan(struct core *c)
 	if (!registry_batch_full(c->batch))
 		more |= pump_run(c);
 	more |= flush_jobs(c);
+	more |= provisioning_flush(c);
 	member_view_flush(c);
 	quota_flush(c);
 	kueue_flush_status(c);
@@ -87,8 +90,10 @@ static bool turn(struct core *c, struct err *reterr)
 		observe_collect(c);
 		inbox_release(c->inbox, c->batch);
 		flush_committed(c);
+		provisioning_committed(c);
 		turn_send_orders(c);
-		more |= c->observed.len > 0 || c->dirty.len > 0 || c->kueue->dirty.len > 0;
+		more |= c->observed.len > 0 || c->dirty.len > 0 || c->kueue->dirty.len > 0 ||
+			c->provisioning->dirty.len > 0;
 	} else {
 		registry_reply(c->batch);
 		c->failed = reterr->kind != ERR_NO_SPACE;

@@ -7,6 +7,7 @@
 #include "core/dispatch/dependency.h"
 #include "core/job.h"
 #include "core/member.h"
+#include "core/provisioning/provisioning.h"
 #include "core/query.h"
 #include "core/restore.h"
 
@@ -53,7 +54,7 @@ void unjoin_step(struct core *c, struct member *m)
 		courier_feed(
 		    c, j, &(struct dispatch_event){m->dead ? EVENT_MEMBER_DEAD : EVENT_WITHDRAW});
 	}
-	if (!m->deleting || m->jobs.len > 0)
+	if (provisioning_is_on(c, m) || !m->deleting || m->jobs.len > 0)
 		return;
 	if (!m->dead && !dependency_clean(c, m))
 		return;

@@ -113,6 +113,53 @@ static void update_count(uint16_t type, struct cJSON *copy, const struct cJSON *
 		json_set_int(spec, "completions", count);
 }
 
+/* ---- pods that take the nodes of a ProvisioningRequest ---- */
+
+static void default_pair(struct cJSON *pairs, const char *key, const char *value)
+{
+	if (value && !json_get(pairs, key))
+		json_set_str(pairs, key, value);
+}
+
+static bool tolerates(const struct cJSON *spec, const char *key)
+{
+	json_foreach (json_get(spec, "tolerations"), t) {
+		const char *of = json_str(t, "key");
+		if (of && strcmp(of, key) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Both spellings of the annotations; not to be moved, unless their user says so; and the taint of
+ * queued pools. Clusters whose autoscaler does this itself find it done. */
+static void mark_consumer(const struct job_template *t)
+{
+	struct cJSON *a = json_path(t->node, "metadata", "annotations", NULL);
+	const char *request = json_str(a, JOB_KEY_CONSUME), *class;
+	struct cJSON *spec = json_get(t->node, "spec");
+
+	request = request ? request : json_str(a, JOB_KEY_CONSUME_OLD);
+	if (!request || !spec)
+		return;
+	class = json_str(a, JOB_KEY_PROVISIONING_CLASS);
+	class = class ? class : json_str(a, JOB_KEY_PROVISIONING_CLASS_OLD);
+	default_pair(a, JOB_KEY_CONSUME, request);
+	default_pair(a, JOB_KEY_CONSUME_OLD, request);
+	default_pair(a, JOB_KEY_PROVISIONING_CLASS, class);
+	default_pair(a, JOB_KEY_PROVISIONING_CLASS_OLD, class);
+	default_pair(a, JOB_KEY_SAFE_TO_EVICT, "false");
+	if (tolerates(spec, JOB_KEY_QUEUED_POOL))
+		return;
+	if (!json_is(json_get(spec, "tolerations"), JSON_ARRAY))
+		json_set(spec, "tolerations", json_array());
+	struct cJSON *toleration = json_object();
+	json_set_str(toleration, "key", JOB_KEY_QUEUED_POOL);
+	json_set_str(toleration, "operator", "Exists");
+	json_set_str(toleration, "effect", "NoSchedule");
+	json_append(json_get(spec, "tolerations"), toleration);
+}
+
 static const struct cJSON *update_of(const struct cJSON *updates, const char *set)
 {
 	json_foreach (updates, u) {
@@ -148,6 +195,7 @@ static int mark_templates(const struct job_shape *s, struct cJSON *copy,
 		int r = update ? update_template(&all.items[i], update, reterr) : 0;
 		if (r < 0)
 			return r;
+		mark_consumer(&all.items[i]);
 		update_count(s->type, copy, update);
 	}
 	return 0;

@@ -14,6 +14,10 @@
 #define JOB_KEY_EXCLUSIVE_TOPOLOGY	"alpha.jobset.sigs.k8s.io/exclusive-topology"
 #define JOB_KEY_CONSUME			"autoscaling.x-k8s.io/consume-provisioning-request"
 #define JOB_KEY_CONSUME_OLD		"cluster-autoscaler.kubernetes.io/consume-provisioning-request"
+#define JOB_KEY_PROVISIONING_CLASS	"autoscaling.x-k8s.io/provisioning-class-name"
+#define JOB_KEY_PROVISIONING_CLASS_OLD	"cluster-autoscaler.kubernetes.io/provisioning-class-name"
+#define JOB_KEY_SAFE_TO_EVICT		"cluster-autoscaler.kubernetes.io/safe-to-evict"
+#define JOB_KEY_QUEUED_POOL		"cloud.google.com/gke-queued" /* taint of queued node pools */
 #define JOB_KEY_LAST_APPLIED		"kubectl.kubernetes.io/last-applied-configuration"
 
 #endif

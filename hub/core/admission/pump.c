@@ -4,6 +4,7 @@
 #include "core/admission/starvation.h"
 #include "core/job.h"
 #include "core/kueue/admission.h"
+#include "core/provisioning/consumer.h"
 
 /* ---- jobs outside any queue: one heap per ask ---- */
 
@@ -257,7 +258,7 @@ static bool try_place(struct core *c, struct job *j)
 	struct placement_decision d;
 	size_t n = starvation_exclude(c, j, excluded);
 
-	if (placement_decide(c->placer, j->ask, excluded, n, c->now, &d)) {
+	if (consumer_decide(c, j, excluded, n, &d)) {
 		settle_place(c, j, &d);
 		return j->holds;
 	}

@@ -12,6 +12,7 @@
 #include "core/kueue/workload.h"
 #include "core/member.h"
 #include "core/priority.h"
+#include "core/provisioning/consumer.h"
 #include "core/quota.h"
 #include "core/retention.h"
 #include "quota-tree/quota_message.h"
@@ -26,6 +27,7 @@ void settle_hold(struct core *c, struct job *j, enum job_hold why, const char *d
 	    [HOLD_POLICY_SUSPENDED] = "Suspended",
 	    [HOLD_QUEUE] = "QueueInactive",
 	    [HOLD_TOPOLOGY] = "TopologyPlacementFailed",
+	    [HOLD_PROVISIONING] = "WaitingForProvisioning",
 	};
 	bool news = j->hold != why || !j->hold_detail || strcmp(j->hold_detail, detail) != 0;
 	bool told = j->top_reason && strcmp(j->top_reason, reasons[why]) == 0;
@@ -136,6 +138,11 @@ static bool is_held(struct core *c, struct job *j, const struct propagation_poli
 	}
 	if (p->suspend_dispatching) {
 		settle_hold(c, j, HOLD_POLICY_SUSPENDED, "The policy suspends dispatching.");
+		return true;
+	}
+	auto_buf words = BUF_MAX(4096);
+	if (consumer_is_held(c, j, &words)) {
+		settle_hold(c, j, HOLD_PROVISIONING, words.ptr ? words.ptr : "");
 		return true;
 	}
 	return false;

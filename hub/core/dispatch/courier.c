@@ -9,6 +9,7 @@
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
 #include "core/member.h"
+#include "core/provisioning/request_try.h"
 
 #include <errno.h>
 
@@ -307,7 +308,7 @@ void courier_outcome(struct core *c, const struct fact *f)
 
 	if (!call)
 		return;
-	struct job *j = job_by_number(c, call->job);
+	struct job *j = call->purpose == CALL_DISPATCH ? job_by_number(c, call->job) : NULL;
 	struct member *m = member_by_number(c, call->member);
 	bool answered = r->outcome == OUTCOME_ANSWERED;
 
@@ -320,6 +321,9 @@ void courier_outcome(struct core *c, const struct fact *f)
 	} else if (call->purpose == CALL_DEPENDENCY) {
 		if (m)
 			dependency_look_outcome(c, m, call->thing, r);
+	} else if (call->purpose == CALL_REQUEST) {
+		if (m)
+			request_try_outcome(c, call, r);
 	} else if (j && m && member_of(c, j) == m && j->order_id == r->order_id) {
 		if (answered) {
 			on_answer(c, j, call->order, r);
@@ -389,6 +393,11 @@ void courier_copy(struct core *c, struct member *m, const struct fact *f)
 
 	if (!span_is(copy->hub_uid, c->hub_uid))
 		return;
+	if (copy->type == TYPE_PROVISIONING_REQUEST) {
+		if (!request_try_copy(c, m, f) && !f->deleted)
+			orphan(c, m, copy);
+		return;
+	}
 	if (!j || member_of(c, j) != m || copy->epoch != j->dispatch.epoch) {
 		if (!f->deleted && (j ? member_of(c, j) != m || copy->epoch < j->dispatch.epoch
 				      : !belongs_to_binding(c, m, copy)))

@@ -22,7 +22,8 @@ enum dependency_answer dependency_ensure(struct core *c, struct member *m, const
 	if (dependency_record_is_shared(d) && (d->made || d->foreign) && !d->stale &&
 	    !d->failures && !d->ask)
 		return DEPENDENCY_READY;
-	vec_push(&d->waiting, (struct dependency_waiter){j->number, j->dispatch.epoch});
+	vec_push(&d->waiting,
+		 (struct dependency_waiter){j ? j->number : 0, j ? j->dispatch.epoch : 0});
 	dependency_look_once(c, m, d, true);
 	return DEPENDENCY_WAIT;
 }

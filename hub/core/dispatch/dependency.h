@@ -33,6 +33,7 @@ enum dependency_answer {
 
 /* Makes sure of an object for a job's placement. Ones that the hub's jobs share (namespaces,
  * classes) are believed to stand; others are looked at each time. */
+/* `j` NULL: for a ProvisioningRequest (request_try_told). */
 enum dependency_answer dependency_ensure(struct core *c, struct member *m, const struct kind *kind,
 					 const char *ns, const char *name, const struct job *j);
 /* Why an object cannot be used on a member, as a sentence; NULL when nothing is known. */

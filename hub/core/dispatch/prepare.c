@@ -3,6 +3,7 @@
 #include "core/dispatch/courier.h"
 #include "core/job.h"
 #include "core/member.h"
+#include "core/provisioning/request_try.h"
 
 /* One entry of a job's list. */
 struct thing {
@@ -134,6 +135,8 @@ void prepare_told(struct core *c, struct member *m, uint64_t job, uint64_t epoch
 {
 	struct job *j = job_by_number(c, job);
 
+	if (job == 0)
+		request_try_told(c, m);
 	if (!j || member_of(c, j) != m || j->dispatch.epoch != epoch || !j->dispatch.in_flight)
 		return;
 	if (answer == DEPENDENCY_READY) {

@@ -7,11 +7,13 @@
 #include "core/job.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
+#include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/ready.h"
 #include "core/kueue/room.h"
 #include "core/kueue/topology.h"
 #include "core/kueue/workload_restore.h"
+#include "core/provisioning/consumer.h"
 #include "kube/quantity.h"
 
 #include <inttypes.h>
@@ -197,7 +199,7 @@ static bool place(struct core *c, struct workload *w)
 	if (!asked(c, w))
 		return false;
 	size_t n = starvation_exclude(c, j, excluded);
-	if (!placement_decide(c->placer, j->ask, excluded, n, c->now, &d)) {
+	if (!consumer_decide(c, j, excluded, n, &d)) {
 		wait_for(c, w, j->ask);
 		return false;
 	}
@@ -255,8 +257,10 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 		       "Quota reserved in ClusterQueue %.*s, wait time since queued was %" PRId64
 		       "s",
 		       SPAN_ARGS(queue), (c->now - w->queue_order) / USEC_PER_SEC);
-	if (n_checks)
+	if (n_checks) {
 		workload_set_checks(c, w, checks, n_checks);
+		provisioning_check_mark(c, w);
+	}
 	workload_count_usage(c, w);
 }
 

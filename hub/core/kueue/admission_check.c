@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "core/kueue/cluster_queue.h"
+#include "core/kueue/provisioning_config.h"
 
 void admission_check_free(struct admission_check *a)
 {
@@ -34,6 +35,7 @@ void admission_check_observe(struct core *c, const struct store_object *o)
 		a->controller = xstrndup(controller.ptr, controller.len);
 	}
 	a->active = is_active(o->json);
+	provisioning_config_changed(c);
 	struct admission_check *was = map_put(&c->kueue->checks, o->key.name, a);
 	bool same = was && was->active == a->active;
 	admission_check_free(was);
@@ -44,5 +46,6 @@ void admission_check_observe(struct core *c, const struct store_object *o)
 void admission_check_forget(struct core *c, struct span name)
 {
 	admission_check_free(map_remove(&c->kueue->checks, name));
+	provisioning_config_changed(c);
 	cluster_queue_review_all(c);
 }

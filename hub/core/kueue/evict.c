@@ -4,6 +4,7 @@
 #include "core/dispatch/courier.h"
 #include "core/job.h"
 #include "core/kueue/cluster_queue.h"
+#include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/ready.h"
 #include "core/kueue/workload_restore.h"
@@ -189,6 +190,7 @@ void evict_released(struct core *c, struct workload *w)
 	if (w->requeued_as && !w->requeued_false && !w->inactive)
 		workload_set_condition(c, w, "Requeued", true, w->requeued_as, "%s",
 				       "The workload is requeued");
+	provisioning_check_drop(c, w);
 	w->reserved_at = w->admitted_at = w->evicted_at = 0;
 	if (!w->requeued_false)
 		w->requeued_as = NULL;
@@ -210,6 +212,7 @@ void evict_finished(struct core *c, struct workload *w, bool succeeded)
 		job_queue_event(c, w->job, "Normal", "FinishedWorkload",
 				"Workload '%s' is declared finished", w->key);
 	workload_timer_remove(c, w);
+	provisioning_check_drop(c, w);
 	workload_freed(c, w);
 	if (!w->unit)
 		return;

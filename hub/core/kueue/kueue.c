@@ -6,6 +6,8 @@
 #include "core/kueue/evict.h"
 #include "core/kueue/local_queue.h"
 #include "core/kueue/priority_class.h"
+#include "core/kueue/provisioning_check.h"
+#include "core/kueue/provisioning_config.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/resource_flavor.h"
 #include "core/kueue/topology.h"
@@ -80,6 +82,7 @@ void kueue_close(struct core *c)
 	vec_done(&k->dirty);
 	vec_done(&k->timers);
 	vec_done(&k->placing);
+	vec_done(&k->checking);
 	vec_done(&k->dirty_queues);
 	vec_done(&k->dirty_locals);
 	selector_done(&k->managed_namespaces);
@@ -99,6 +102,7 @@ bool kueue_is_interesting(const struct kind *kind)
 	case TYPE_WORKLOAD_PRIORITY_CLASS:
 	case TYPE_ADMISSION_CHECK:
 	case TYPE_TOPOLOGY:
+	case TYPE_PROVISIONING_REQUEST_CONFIG:
 	case TYPE_WORKLOAD:
 		return true;
 	default:
@@ -129,6 +133,9 @@ bool kueue_observe(struct core *c, const struct kind *kind, const struct store_o
 		return true;
 	case TYPE_TOPOLOGY:
 		topology_observe(c, o);
+		return true;
+	case TYPE_PROVISIONING_REQUEST_CONFIG:
+		provisioning_config_changed(c);
 		return true;
 	case TYPE_WORKLOAD:
 		workload_observe(c, o);
@@ -161,6 +168,9 @@ bool kueue_observe_absent(struct core *c, const struct kind *kind, struct span n
 		return true;
 	case TYPE_TOPOLOGY:
 		topology_forget(c, name);
+		return true;
+	case TYPE_PROVISIONING_REQUEST_CONFIG:
+		provisioning_config_changed(c);
 		return true;
 	case TYPE_WORKLOAD:
 		workload_gone(c, ns, name);
@@ -218,6 +228,8 @@ void kueue_timers(struct core *c)
 		evict_timer(c, w);
 	}
 	queue_status_sample_usage(c);
+	if (k->checking.len || k->checks_changed)
+		k->checking_soon = !provisioning_check_run(c);
 }
 
 usec kueue_due(const struct core *c)
@@ -225,6 +237,8 @@ usec kueue_due(const struct core *c)
 	const struct kueue *k = c->kueue;
 	usec t = k->timers.len ? k->timers.items[0]->timer : INT64_MAX;
 
+	if (k->checking_soon || k->checks_changed)
+		return c->now;
 	return num_min(num_min(t, queue_status_due(c)), k->usage_due);
 }
 

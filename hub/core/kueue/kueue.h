@@ -88,7 +88,10 @@ struct kueue {
 	struct VEC(struct workload *) timers;	/* a heap by `timer` */
 	struct VEC(struct cluster_queue *) dirty_queues;
 	struct VEC(struct local_queue *) dirty_locals;
-	struct VEC(struct workload *) placing; /* hold quota, wait for a member; holes are NULL */
+	struct VEC(struct workload *) placing;	/* hold quota, wait for a member; holes are NULL */
+	struct VEC(struct workload *) checking; /* provisioning_check.h; holes are NULL */
+	bool checking_soon;			/* one of them is to be looked at at once */
+	bool checks_changed;			/* an AdmissionCheck or its config did */
 	usec status_due;
 	struct selector managed_namespaces; /* of the setting */
 	usec usage_due;	  /* of the next sample of LocalQueues' usage; INT64_MAX: none */

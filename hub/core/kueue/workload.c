@@ -9,6 +9,7 @@
 #include "core/kueue/evict.h"
 #include "core/kueue/local_queue.h"
 #include "core/kueue/priority_class.h"
+#include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/workload_restore.h"
 #include "core/kueue/workload_row.h"
@@ -111,6 +112,10 @@ void workload_destroy(struct core *c, struct workload *w)
 	vec_foreach (&k->placing, p)
 		if (*p == w)
 			*p = NULL;
+	vec_foreach (&k->checking, p)
+		if (*p == w)
+			*p = NULL;
+	provisioning_check_drop(c, w);
 	if (w->unit) {
 		workload_uncount_usage(c, w);
 		kueue_queues_remove(k->queues, w->unit);
@@ -140,6 +145,7 @@ void workload_withdraw(struct core *c, struct workload *w)
 {
 	if (!w->unit)
 		return;
+	provisioning_check_drop(c, w);
 	workload_forget_asks(c, w);
 	workload_uncount_usage(c, w);
 	kueue_queues_remove(c->kueue->queues, w->unit);

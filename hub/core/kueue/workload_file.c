@@ -93,7 +93,8 @@ void workload_recount(struct core *c, struct workload *w, const struct workload_
 static bool job_is_held(const struct workload *w)
 {
 	const struct job *j = w->job;
-	return j && (j->hold == HOLD_NO_POLICY || j->hold == HOLD_POLICY_SUSPENDED);
+	return j && (j->hold == HOLD_NO_POLICY || j->hold == HOLD_POLICY_SUSPENDED ||
+		     j->hold == HOLD_PROVISIONING);
 }
 
 static enum workload_wait wait_of(struct core *c, const struct workload *w)

@@ -9,6 +9,7 @@
 #include "core/kueue/evict.h"
 #include "core/kueue/local_queue.h"
 #include "core/kueue/priority_class.h"
+#include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_status.h"
 
 static usec created_at(const struct store_object *o, usec otherwise)
@@ -153,6 +154,8 @@ static void restore_holding(struct core *c, struct workload *w, const struct wor
 		return;
 	}
 	workload_count_usage(c, w);
+	if (s->n_checks && !w->evicted_at)
+		provisioning_check_mark(c, w);
 	if (w->max_execution || w->unready_since)
 		workload_timer(c, w, c->now);
 }

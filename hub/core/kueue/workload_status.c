@@ -104,6 +104,7 @@ static void read_checks(const struct cJSON *list, struct arena *mem, struct work
 		    .state = text(k, "state", mem),
 		    .message = text(k, "message", mem),
 		    .requeue_after = number(k, "requeueAfterSeconds"),
+		    .retries = number(k, "retryCount"),
 		    .since = time_of(k, "lastTransitionTime"),
 		};
 }
@@ -141,12 +142,20 @@ struct condition_edit {
 	char *message; /* NULL with clear */
 };
 
+/* What becomes of the checks, in the order in which it was decided. */
+struct check_edit {
+	bool reset; /* all of `names` begin anew; none: those that stand */
+	struct VEC(char *) names;
+	char *name, *state, *message, *updates; /* of one, without reset */
+	int64_t requeue_after;
+};
+
 struct workload_edit {
 	struct VEC(struct condition_edit) conditions;
-	bool has_admission, has_checks, has_requeue, deactivate;
+	bool has_admission, has_requeue, deactivate;
 	char *admission; /* NULL: to be taken away */
 	char *domains;	 /* or NULL */
-	struct VEC(char *) checks;
+	struct VEC(struct check_edit) checks;
 	const char *evicted_for, *evicted_by; /* NULL: no eviction to count */
 };
 
@@ -156,6 +165,17 @@ static struct workload_edit *edit_of(struct core *c, struct workload *w)
 		w->edit = xcalloc(1, sizeof(*w->edit));
 	workload_dirty(c, w);
 	return w->edit;
+}
+
+static void check_edit_done(struct check_edit *k)
+{
+	vec_foreach (&k->names, n)
+		free(*n);
+	vec_done(&k->names);
+	free(k->name);
+	free(k->state);
+	free(k->message);
+	free(k->updates);
 }
 
 void workload_edit_free(struct workload *w)
@@ -168,7 +188,7 @@ void workload_edit_free(struct workload *w)
 		free(k->message);
 	vec_done(&e->conditions);
 	vec_foreach (&e->checks, k)
-		free(*k);
+		check_edit_done(k);
 	vec_done(&e->checks);
 	free(e->admission);
 	free(e->domains);
@@ -230,13 +250,25 @@ void workload_set_domains(struct core *c, struct workload *w, const char *domain
 void workload_set_checks(struct core *c, struct workload *w, const char *const *names, size_t n)
 {
 	struct workload_edit *e = edit_of(c, w);
+	struct check_edit k = {.reset = true};
 
-	vec_foreach (&e->checks, k)
-		free(*k);
-	vec_clear(&e->checks);
 	for (size_t i = 0; i < n; i++)
-		vec_push(&e->checks, xstrdup(names[i]));
-	e->has_checks = true;
+		vec_push(&k.names, xstrdup(names[i]));
+	vec_push(&e->checks, k);
+}
+
+static char *dup_or_null(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+void workload_set_check(struct core *c, struct workload *w, const struct workload_check_edit *e)
+{
+	vec_push(&edit_of(c, w)->checks, (struct check_edit){.name = xstrdup(e->name),
+							     .state = xstrdup(e->state),
+							     .message = dup_or_null(e->message),
+							     .updates = dup_or_null(e->updates),
+							     .requeue_after = e->requeue_after});
 }
 
 void workload_set_requeue(struct core *c, struct workload *w)
@@ -346,27 +378,63 @@ static void apply_domains(struct cJSON *status, const char *domains)
 	}
 }
 
-static void apply_checks(struct cJSON *status, const struct workload_edit *e, const char *when)
+static void reset_check(struct cJSON *list, const char *name, const struct cJSON *was,
+			const char *when)
 {
-	struct cJSON *old = json_take(status, "admissionChecks");
+	int64_t retries = was ? number(was, "retryCount") : 0;
+	const char *state = was ? json_str(was, "state") : NULL;
+	struct cJSON *k = json_object();
+	auto_buf message = BUF_INIT;
+
+	if (state && strcmp(state, "Retry") == 0)
+		retries++;
+	if (state && strcmp(state, "Pending") == 0)
+		buf_add_str(&message, json_str(was, "message") ? json_str(was, "message") : "");
+	else if (state)
+		buf_addf(&message, "Reset to Pending after eviction. Previously: %s", state);
+	json_set_str(k, "name", name);
+	json_set_str(k, "state", "Pending");
+	json_set_str(k, "lastTransitionTime", when);
+	json_set_str(k, "message", message.ptr ? message.ptr : "");
+	if (retries)
+		json_set_int(k, "retryCount", retries);
+	json_append(list, k);
+}
+
+static void reset_checks(struct cJSON *status, const struct check_edit *e, const char *when)
+{
+	auto_json *old = json_take(status, "admissionChecks");
 	struct cJSON *list = json_array();
 
-	vec_foreach (&e->checks, name) {
-		struct cJSON *was = find(old, "name", *name), *k = json_object();
-		int64_t retries = number(was, "retryCount");
-		json_set_str(k, "name", *name);
-		json_set_str(k, "state", "Pending");
-		json_set_str(k, "lastTransitionTime", when);
-		json_set_str(k, "message", was ? "Reset to Pending after eviction." : "");
-		if (retries)
-			json_set_int(k, "retryCount", retries);
-		json_append(list, k);
-	}
-	json_free(old);
-	if (e->checks.len)
+	vec_foreach (&e->names, name)
+		reset_check(list, *name, find(old, "name", *name), when);
+	if (e->names.len == 0)
+		json_foreach (old, was)
+			reset_check(list, json_str(was, "name") ? json_str(was, "name") : "", was,
+				    when);
+	if (json_first(list))
 		json_set(status, "admissionChecks", list);
 	else
 		json_free(list);
+}
+
+static void apply_check(struct cJSON *status, const struct check_edit *e, const char *when)
+{
+	struct cJSON *k = find(json_get(status, "admissionChecks"), "name", e->name), *updates;
+	const char *was = json_str(k, "state");
+
+	if (!k)
+		return;
+	if (!was || strcmp(was, e->state) != 0)
+		json_set_str(k, "lastTransitionTime", when);
+	json_set_str(k, "state", e->state);
+	json_set_str(k, "message", e->message ? e->message : "");
+	json_remove(k, "requeueAfterSeconds");
+	if (e->requeue_after)
+		json_set_int(k, "requeueAfterSeconds", e->requeue_after);
+	json_remove(k, "podSetUpdates");
+	if (e->updates && json_parse(span_of(e->updates), NULL, &updates, NULL) == 0)
+		json_set(k, "podSetUpdates", updates);
 }
 
 static void apply_requeue(struct cJSON *status, const struct workload *w)
@@ -418,8 +486,12 @@ static void apply(struct cJSON *status, const struct workload *w, usec now)
 		apply_admission(status, e);
 	if (e->domains)
 		apply_domains(status, e->domains);
-	if (e->has_checks)
-		apply_checks(status, e, when);
+	vec_foreach (&e->checks, k) {
+		if (k->reset)
+			reset_checks(status, k, when);
+		else
+			apply_check(status, k, when);
+	}
 	if (e->has_requeue)
 		apply_requeue(status, w);
 	if (e->evicted_for)

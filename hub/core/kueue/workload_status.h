@@ -31,6 +31,7 @@ struct workload_assignment { /* one of status.admission.podSetAssignments */
 struct workload_check {
 	struct span name, state, message;
 	int64_t requeue_after; /* seconds, 0: none */
+	int64_t retries;
 	usec since;
 };
 
@@ -67,8 +68,16 @@ void workload_clear_condition(struct core *c, struct workload *w, const char *ty
 void workload_set_admission(struct core *c, struct workload *w, char *take_json);
 /* status.admission: the topologyAssignment of each pod set that has a domain (core/domain.h). */
 void workload_set_domains(struct core *c, struct workload *w, const char *domains);
-/* Every check begins (again) as Pending. */
+/* Every check begins (again) as Pending: those named, or with n 0 those that stand. One that stood
+ * at Retry counts one retry more. */
 void workload_set_checks(struct core *c, struct workload *w, const char *const *names, size_t n);
+/* The state of one check, by the hub's own controller. */
+struct workload_check_edit {
+	const char *name, *state, *message;
+	int64_t requeue_after; /* seconds; 0: none */
+	const char *updates;   /* podSetUpdates as JSON; NULL: none */
+};
+void workload_set_check(struct core *c, struct workload *w, const struct workload_check_edit *e);
 /* status.requeueState as the record has it. */
 void workload_set_requeue(struct core *c, struct workload *w);
 /* status.schedulingStats: one more eviction. Both static. */

@@ -22,6 +22,7 @@ static enum member_stream stream_of(uint16_t type)
 	    [STREAM_XGBOOSTJOBS] = TYPE_XGBOOST_JOB,
 	    [STREAM_PADDLEJOBS] = TYPE_PADDLE_JOB,
 	    [STREAM_JAXJOBS] = TYPE_JAX_JOB,
+	    [STREAM_PROVISIONING_REQUESTS] = TYPE_PROVISIONING_REQUEST,
 	};
 	for (enum member_stream s = 0; s < STREAM_MAX; s++)
 		if (types[s] == type)
@@ -528,7 +529,7 @@ static const struct kind *job_path(const struct model *m, const char *path, stru
 	struct span plural = span_split(&rest, '/');
 	*ret_name = rest;
 	const struct kind *k = kind_by_resource(m->kinds, group, version, plural);
-	return k && k->is_job ? k : NULL;
+	return k && (k->is_job || k->type == TYPE_PROVISIONING_REQUEST) ? k : NULL;
 }
 
 static char *label(const struct cJSON *object, const char *where, const char *key)
@@ -551,7 +552,7 @@ static void read_copy(struct model_copy *c, const struct cJSON *tree)
 	free(epoch);
 	json_print(json_get(tree, "spec"), &spec);
 	c->suspended = copy_info_suspended(c->kind->type, buf_span(&spec));
-	if (c->kind->digest(c->kind, tree, &digest, NULL) == 0 &&
+	if (c->kind->is_job && c->kind->digest(c->kind, tree, &digest, NULL) == 0 &&
 	    job_digest_unpack(buf_span(&digest), &mem, &d) == 0)
 		for (size_t i = 0; i < d.n_pod_sets; i++)
 			c->n_pods += d.pod_sets[i].count;
@@ -565,7 +566,7 @@ static void make_pods(struct model *m, struct model_copy *c, const struct cJSON 
 	struct job_digest d;
 	char name[300];
 
-	if (c->kind->digest(c->kind, tree, &digest, NULL) < 0 ||
+	if (!c->kind->is_job || c->kind->digest(c->kind, tree, &digest, NULL) < 0 ||
 	    job_digest_unpack(buf_span(&digest), &mem, &d) < 0)
 		return;
 	for (size_t i = 0; i < d.n_pod_sets; i++) {
@@ -742,6 +743,16 @@ static void set_status(struct model *m, struct model_copy *c, const char *kubefl
 	tell_copy(m, c);
 }
 
+void model_set_status(struct model *m, struct model_copy *c, const char *json)
+{
+	free(c->status);
+	c->status = xstrdup(json);
+	for (char *p = c->status; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	tell_copy(m, c);
+}
+
 void model_finish(struct model *m, struct model_copy *c, bool fails)
 {
 	vec_foreach (&c->pods, p) {
@@ -784,7 +795,8 @@ static bool step_copy(struct model *m, struct model_copy *c, usec now)
 		model_vanish(m, c);
 		return true;
 	}
-	if (c->suspended || c->phase == COPY_SUCCEEDED || c->phase == COPY_FAILED)
+	if (!c->kind->is_job || c->suspended || c->phase == COPY_SUCCEEDED ||
+	    c->phase == COPY_FAILED)
 		return false;
 	vec_foreach (&c->pods, p) {
 		if (!(*p)->node)

@@ -126,6 +126,9 @@ struct model_copy *model_copy(const struct model *m, const char *ns, const char 
 bool model_copy_works(const struct model_copy *c);
 /* The copy ends as of now (for tests that do not wait). */
 void model_finish(struct model *m, struct model_copy *c, bool fails);
+/* The copy says this (single quotes for double ones): a ProvisioningRequest, which nobody here
+ * serves. */
+void model_set_status(struct model *m, struct model_copy *c, const char *json);
 /* Deletes a copy behind the hub's back, pods and all. */
 void model_vanish(struct model *m, struct model_copy *c);
 /* The same without its pods. */

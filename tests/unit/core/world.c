@@ -90,6 +90,8 @@ static void start(struct world *w)
 					       .keep_finished = w->keep_finished,
 					       .starve_after = w->starve_after,
 					       .kueue = &kueue,
+					       .provision_parallel = w->provision_parallel,
+					       .provision_patience = w->provision_patience,
 					       .clock = clock_of,
 					       .clock_arg = w,
 					       .seed = w->seed + w->turns + 1},

@@ -51,6 +51,8 @@ struct world {
 	const char *kueue;
 	struct cJSON *kueue_tree;
 	struct arena kueue_mem;
+	uint32_t provision_parallel;
+	usec provision_patience;
 	uint64_t seed;
 	struct VEC(struct order *) orders; /* sent and not answered, oldest first */
 	struct model *members[WORLD_MEMBERS];

@@ -1,0 +1,23 @@
+#ifndef CORE_PROVISIONING_CONSUMER_H
+#define CORE_PROVISIONING_CONSUMER_H
+/*
+ * Jobs whose pods take the nodes of a ProvisioningRequest: those that name one in an annotation of
+ * their pods (consume-provisioning-request, in either spelling), and those whose queue has a
+ * provisioning check. They go to the member that holds the nodes and nowhere else, and not before
+ * the nodes are there: Provisioned=True is the member's word that the gang fits, so no node is
+ * looked for here (DESIGN section 6, "reserved").
+ */
+#include "core/provisioning/request.h"
+
+/* As placement_decide(), for any job: a consumer's member is the one that holds its nodes. */
+bool consumer_decide(struct core *c, const struct job *j,
+		     const struct placement_exclusion *excluded, size_t n_excluded,
+		     struct placement_decision *ret);
+
+/* Whether the job names a request without nodes yet: the words say how far that is. It is told
+ * when something changes. */
+bool consumer_is_held(struct core *c, const struct job *j, struct buf *words);
+/* A request changed: who waits for it is offered anew. */
+void consumer_news(struct core *c, const struct provisioning_request *r);
+
+#endif

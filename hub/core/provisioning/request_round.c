@@ -1,0 +1,276 @@
+#include "core/provisioning/request_round.h"
+
+#include "base/json.h"
+#include "base/num.h"
+#include "core/kueue/provisioning_check.h"
+#include "core/member.h"
+#include "core/provisioning/consumer.h"
+#include "core/provisioning/request_call.h"
+#include "core/provisioning/request_try.h"
+
+/* ---- candidates ---- */
+
+/* Of the Cluster's annotation; without one it may serve any. */
+static bool takes_class(struct core *c, const struct member *m, const char *class)
+{
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_CLUSTER);
+	struct store_object o;
+	struct span list, one;
+
+	if (registry_get(c->batch, kind, SPAN(""), span_of(m->name), &o) < 0 ||
+	    json_text_path(o.json, &list, "metadata", "annotations", REQUEST_CLASSES, NULL) < 0)
+		return true;
+	list = json_text_plain(list);
+	while (list.len) {
+		one = span_split(&list, ',');
+		while (one.len && one.ptr[0] == ' ')
+			one = span_make(one.ptr + 1, one.len - 1);
+		if (span_is(one, class))
+			return true;
+	}
+	return false;
+}
+
+static bool may_be_asked(struct core *c, const struct member *m, const char *class)
+{
+	return m->condition == MEMBER_READY && !m->cordoned && !m->deleting && !m->dead &&
+	       m->apis & 1u << STREAM_PROVISIONING_REQUESTS && takes_class(c, m, class);
+}
+
+/* Whether nothing but nodes speaks against the cluster: those are what is asked for. */
+static bool is_about_nodes(enum verdict_code code)
+{
+	switch (code) {
+	case VERDICT_FITS:
+	case VERDICT_LOWER_SCORE:
+	case VERDICT_INSUFFICIENT_FREE:
+	case VERDICT_GANG_FRAGMENTED:
+	case VERDICT_TOO_SMALL:
+	case VERDICT_NODE_AFFINITY:
+	case VERDICT_NODE_TAINTED:
+	case VERDICT_NODES_UNAVAILABLE:
+	case VERDICT_NO_NODES:
+	case VERDICT_RESERVED:
+		return true;
+	case VERDICT_AFFINITY_MISMATCH:
+	case VERDICT_TAINTED:
+	case VERDICT_CORDONED:
+	case VERDICT_NOT_READY:
+	case VERDICT_STALE:
+	case VERDICT_API_MISSING:
+	case VERDICT_BACKOFF:
+	case VERDICT_CONFLICT:
+	case VERDICT_MAX:
+	case VERDICT_INVALID:
+	default:
+		return false;
+	}
+}
+
+struct candidate {
+	const struct member *m;
+	uint32_t group;
+};
+
+static int by_preference(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return strcmp(x->m->name, y->m->name);
+}
+
+/* What the job's policy says of the member; false: not there. */
+static bool allowed(const struct verdict *v, size_t n, const struct member *m, uint32_t *ret_group)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].cluster != m->view)
+			continue;
+		*ret_group = v[i].group;
+		return is_about_nodes(v[i].code);
+	}
+	return false;
+}
+
+static size_t candidates_of(struct core *c, const struct provisioning_request *r,
+			    const struct job *j, struct arena *mem, uint32_t **ret)
+{
+	struct candidate *all = arena_array(mem, struct candidate, c->members.len);
+	struct verdict *v = arena_array(mem, struct verdict, c->members.len + 1);
+	size_t n = 0, n_verdicts = 0;
+
+	if (j && j->ask)
+		n_verdicts =
+		    placement_explain(c->placer, j->ask, NULL, 0, c->now, v, c->members.len + 1);
+	n_verdicts = num_min(n_verdicts, c->members.len + 1);
+	vec_foreach (&c->members, p) {
+		uint32_t group = 0;
+		if (!*p || !may_be_asked(c, *p, r->class) ||
+		    (j && !allowed(v, n_verdicts, *p, &group)))
+			continue;
+		all[n++] = (struct candidate){*p, group};
+	}
+	qsort(all, n, sizeof(*all), by_preference);
+	n = num_min(n, (size_t)PROVISION_MAX_CLUSTERS);
+	*ret = arena_array(mem, uint32_t, n);
+	for (size_t i = 0; i < n; i++)
+		(*ret)[i] = all[i].m->number;
+	return n;
+}
+
+/* ---- tries ---- */
+
+static void withdraw(struct core *c, struct provisioning_request *r, struct request_try *t)
+{
+	if (t->dispatch.step != DISPATCH_IDLE && t->dispatch.step != DISPATCH_WITHDRAWING)
+		request_try_feed(c, r, t, &(struct dispatch_event){.kind = EVENT_WITHDRAW});
+}
+
+static void end_try(struct core *c, struct provisioning_request *r, struct request_try *t,
+		    enum provision_phase phase)
+{
+	t->phase = phase;
+	r->row_dirty = true;
+	request_dirty(c, r);
+	withdraw(c, r, t);
+}
+
+static void begin_try(struct core *c, struct provisioning_request *r, uint32_t member)
+{
+	struct request_try *t = request_try_add(r, member);
+
+	t->since = c->now;
+	t->dispatch.epoch = r->epoch;
+	request_try_feed(c, r, t,
+			 &(struct dispatch_event){.kind = EVENT_DECIDED, .member = member});
+	r->epoch = t->dispatch.epoch;
+	r->status_dirty = true;
+}
+
+/* A member that left took its nodes with it; another may be asked. */
+static void drop_lost(struct core *c, struct provisioning_request *r)
+{
+	vec_foreach (&r->tries, p) {
+		struct request_try *t = *p;
+		const struct member *m = member_by_number(c, t->member);
+		bool over = t->phase >= PROVISION_FAILED;
+		if ((!m || m->dead) && t->dispatch.step != DISPATCH_IDLE)
+			request_try_feed(c, r, t,
+					 &(struct dispatch_event){.kind = EVENT_MEMBER_DEAD});
+		if (m && m->deleting && !m->dead)
+			withdraw(c, r, t);
+		if ((!m || m->dead || m->deleting) && !over) {
+			end_try(c, r, t, PROVISION_CANCELLED);
+			r->kept = false;
+			r->status_dirty = true;
+		}
+	}
+}
+
+static usec run_ends(const struct provisioning_request *r, const struct request_try *t)
+{
+	bool stands = t->phase == PROVISION_PROVISIONED || t->phase == PROVISION_BOOKING_EXPIRED;
+
+	return stands && t->provisioned_at ? t->provisioned_at + r->max_run + REQUEST_GRACE
+					   : INT64_MAX;
+}
+
+static void enforce_run(struct core *c, struct provisioning_request *r)
+{
+	vec_foreach (&r->tries, p) {
+		usec end = run_ends(r, *p);
+		if (end > c->now) {
+			if (end < INT64_MAX)
+				request_due(c, r, end);
+			continue;
+		}
+		log_warn(c->log, "nodes outlived their run", "request=%s/%s", r->ns, r->name);
+		end_try(c, r, *p, PROVISION_CAPACITY_REVOKED);
+	}
+}
+
+static bool is_waste(const struct provisioning_request *r, const struct request_try *t)
+{
+	if (t->phase == PROVISION_FAILED || t->phase == PROVISION_CANCELLED)
+		return true;
+	return t->phase > PROVISION_FAILED && !r->kept;
+}
+
+static void carry_out(struct core *c, struct provisioning_request *r,
+		      const struct provision_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_cancel; i++) {
+		struct request_try *t = request_try_on(r, plan->cancel[i]);
+		if (t)
+			end_try(c, r, t, PROVISION_CANCELLED);
+	}
+	for (size_t i = 0; i < plan->n_create; i++)
+		begin_try(c, r, plan->create[i]);
+	if (plan->again_us < INT64_MAX)
+		request_due(c, r, plan->again_us);
+}
+
+static void decide(struct core *c, struct provisioning_request *r,
+		   const struct provisioning_terms *terms)
+{
+	auto_arena mem = ARENA_INIT;
+	struct provision_plan *plan = arena_new(&mem, struct provision_plan);
+	struct provision_try *tries = arena_array(&mem, struct provision_try, r->tries.len);
+	uint32_t *candidates;
+	struct provision_view v = {
+	    .options = &terms->options,
+	    .tries = tries,
+	    .attempt = terms->attempt,
+	    .admitted = terms->workload ? terms->admitted : r->kept,
+	    .now_us = c->now,
+	};
+
+	v.n_candidates = candidates_of(c, r, terms->job, &mem, &candidates);
+	v.candidates = candidates;
+	for (size_t i = 0; i < r->tries.len; i++) {
+		const struct request_try *t = r->tries.items[i];
+		tries[v.n_tries++] = (struct provision_try){t->member, t->phase, t->since};
+	}
+	provision_decide(&v, plan);
+	r->verdict = plan->verdict;
+	r->retry_after = plan->retry_after_us;
+	bool kept = plan->verdict == PROVISION_READY;
+	if (kept != r->kept && (kept || terms->workload)) {
+		r->kept = kept;
+		r->row_dirty = true;
+		request_dirty(c, r);
+	}
+	bool none = v.n_candidates == 0 && r->tries.len == 0;
+	if (none != r->no_candidates) {
+		r->no_candidates = none;
+		r->status_dirty = true;
+		request_dirty(c, r);
+	}
+	carry_out(c, r, plan);
+}
+
+void request_round(struct core *c, struct provisioning_request *r)
+{
+	struct provisioning_terms terms;
+
+	drop_lost(c, r);
+	if (!r->exists) {
+		vec_foreach (&r->tries, t)
+			withdraw(c, r, *t);
+		request_dirty(c, r); /* its row goes with the last copy */
+		return;
+	}
+	if (!r->complete)
+		r->complete = request_call_complete(c, r);
+	if (!r->complete || !provisioning_check_terms(c, r, &terms))
+		return;
+	enforce_run(c, r);
+	decide(c, r, &terms);
+	vec_foreach (&r->tries, t)
+		if (is_waste(r, *t))
+			withdraw(c, r, *t);
+	if (terms.workload)
+		provisioning_check_news(c, terms.workload, r);
+	consumer_news(c, r);
+}
