@@ -154,7 +154,10 @@ static void to_resource(struct call *c)
 		return;
 	}
 	if (c->kind->verbs == KIND_VERBS_NONE) {
-		refuse_kind(c);
+		if (c->kind->n_subresources) /* it answers under those alone */
+			refuse_resource(c);
+		else
+			refuse_kind(c);
 		return;
 	}
 	if (c->kind->deprecation)

@@ -371,7 +371,8 @@ class Kinds:
         plural = doc.get("plural", kind.lower() + "s")
         first = doc["served"][0]["api"]
         base = snake(kind) + ("_" + snake(first.split("/")[0].split(".")[0]) if "." in first else "")
-        if "convert" in doc.get("hooks", {}):  # beside the stored version, in a file of its own
+        # beside the stored version, or a question's other version, in a file of its own
+        if "convert" in doc.get("hooks", {}) or doc.get("type") == "TYPE_ASKED":
             base += "_" + first.rpartition("/")[2]
         short = self.write_names(out, f"{base}_short", doc.get("shortNames"))
         categories = self.write_names(out, f"{base}_categories", doc.get("categories"))
@@ -451,6 +452,22 @@ def not_run(entries):
     return files
 
 
+def asked(entries):
+    """A file for each resource and version that holds nothing and answers under a subresource."""
+    files = {}
+    for e in entries:
+        kind = e["kind"]
+        for api in e["apis"]:
+            files[f"index.yaml: {kind} {api}"] = {
+                "kind": kind, "type": "TYPE_ASKED", "scope": e["scope"],
+                "definitions": "dev.muster.asked." + api.rpartition("/")[2],
+                "subresources": [{"name": e["subresource"], "api": api, "kind": e["answer"],
+                                  "verbs": ["get"]}],
+                "served": [{"api": api, "in": {"hub": "NONE"}}],
+                "types": {kind: {"_about": "Asked under a subresource.", "_open": True}}}
+    return files
+
+
 def generate(index_path, paths):
     with open(index_path, encoding="utf-8") as f:
         index = yaml.safe_load(f)
@@ -459,6 +476,7 @@ def generate(index_path, paths):
         with open(path, encoding="utf-8") as f:
             files[path.rsplit("/", 1)[-1]] = yaml.safe_load(f)
     files.update(not_run(index.get("notRun", [])))
+    files.update(asked(index.get("asked", [])))
     tables = Tables(files)
     kinds = Kinds(tables, index["groups"])
     roots = {path: tables.root(path) for path, doc in files.items() if "kind" in doc}

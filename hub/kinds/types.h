@@ -59,5 +59,6 @@ enum type_number {
 	TYPE_SELF_SUBJECT_ACCESS_REVIEW = 116,
 	TYPE_SELF_SUBJECT_RULES_REVIEW = 117,
 	TYPE_NOT_RUN = 118, /* kinds that are refused, and have no rows: index.yaml */
+	TYPE_ASKED = 119,   /* resources that answer questions, and have no rows: index.yaml */
 };
 #endif

@@ -2,6 +2,8 @@
 """What muster says of Kueue's queues: why a job waits, flavor by flavor and member by member, whom
 it would preempt, and who uses which quota."""
 
+import json
+
 from muster_test import Fleet, check, main
 from muster_test import objects as make
 from muster_test.watch import condition, is_true
@@ -114,6 +116,27 @@ def story_who_uses_which_quota(fleet):
     check(any(line.split()[:5] == ["a", "ClusterQueue", "BestEffortFIFO", "0", "1"] and
               "default/two" in line for line in shown.splitlines()),
           "muster queue: who is next", shown)
+
+
+def story_the_visibility_group_is_discovered(fleet):
+    """kubectl finds the group, and means Kueue's own queues by their short names"""
+    fleet.start_hub()
+    for k in fleet.kubectls():
+        versions = k("api-versions").split()
+        for version in ("v1beta1", "v1beta2"):
+            check(f"visibility.kueue.x-k8s.io/{version}" in versions, f"{k.version}: {version}")
+            listed = json.loads(k("get", "--raw", f"/apis/visibility.kueue.x-k8s.io/{version}"))
+            names = {(r["name"], r["namespaced"], r["kind"], tuple(r["verbs"]))
+                     for r in listed["resources"]}
+            check(("clusterqueues/pendingworkloads", False, "PendingWorkloadsSummary", ("get",))
+                  in names and ("localqueues/pendingworkloads", True, "PendingWorkloadsSummary",
+                                ("get",)) in names, f"{k.version}: what it answers", listed)
+        done = k.run("get", "clusterqueues")
+        check("No resources found" in done.stderr, f"{k.version}: kubectl get clusterqueues", done)
+        check("No resources found" in k.run("get", "localqueues").stderr, "and localqueues")
+        done = k.run("get", "clusterqueues.visibility.kueue.x-k8s.io")
+        check(done.returncode == 1 and "could not find" in done.stderr,
+              f"{k.version}: the question alone is none", done)
 
 
 if __name__ == "__main__":
