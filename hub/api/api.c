@@ -108,7 +108,8 @@ void api_gauges(const struct api *a, struct metrics_gauges *ret)
 				       .refused = q->refused,
 				       .seats = q->limits.seats,
 				       .seats_taken = q->seats_taken,
-				       .flows = q->n_flows};
+				       .flows = q->n_flows,
+				       .turns = a->turn_clock.times};
 	if (a->audit)
 		audit_counts(a->audit, &ret->audit_events, &ret->audit_lost);
 }
@@ -200,6 +201,9 @@ static int open_loop(struct api *a)
 		return -1;
 	a->second.data = a;
 	a->timer_open = true;
+	if (turn_clock_open(&a->turn_clock, &a->loop) < 0)
+		return -1;
+	a->clock_open = true;
 	return 0;
 }
 
@@ -275,6 +279,8 @@ struct api *api_destroy(struct api *a)
 		mailbox_drain(&a->mailbox);
 	if (a->timer_open)
 		uv_close((uv_handle_t *)&a->second, NULL);
+	if (a->clock_open)
+		turn_clock_close(&a->turn_clock);
 	if (a->mailbox_open)
 		mailbox_close(&a->mailbox);
 	http_server_destroy(a->http);

@@ -29,12 +29,16 @@ struct documents;
 struct jwks_source;
 struct audit;
 
+/* Kinds that were asked for lately, by a hash of the resource's name. */
+#define LISTENER_RECENT 64
+
 struct api_listener {
 	struct api_listener *next;
 	struct api *api;
 	struct backend *backend;
 	const struct kind_set *kinds; /* served now: a reference; the loop's */
 	uint64_t kinds_generation;
+	const struct kind *recent[LISTENER_RECENT]; /* of `kinds`; listener_kind()'s */
 	const struct pki *pki;
 	struct http_listener *http;
 	struct documents *documents; /* discovery and OpenAPI of its kinds */
@@ -66,7 +70,8 @@ struct api {
 	struct task pump_task; /* gives seats to those who wait */
 	bool pump_posted;
 	struct call *streams; /* watches */
-	bool loop_open, mailbox_open, timer_open, started;
+	struct turn_clock turn_clock;
+	bool loop_open, mailbox_open, timer_open, clock_open, started;
 	bool stopping;		/* readyz says so */
 	bool closing;		/* streams end, new requests are refused */
 	bool ended;		/* nothing begins any more */

@@ -85,7 +85,6 @@ struct http_upgrade {
 struct http_request {
 	enum http_method method;
 	struct span path; /* decoded, "/./" and "/../" resolved by the library */
-	struct http_param params[HTTP_MAX_PARAMS];
 	size_t n_params;
 	struct span accept, accept_encoding, authorization, content_type, if_none_match, user_agent;
 	const struct http_impersonation *impersonation; /* NULL: no such headers */
@@ -93,6 +92,7 @@ struct http_request {
 	struct buf body;
 	const struct http_peer *peer; /* never NULL */
 	struct arena mem;	      /* for whoever handles the request; reset afterwards */
+	struct http_param params[HTTP_MAX_PARAMS]; /* the first n_params */
 };
 
 /* The value of the first parameter of that name; absent when there is none. */

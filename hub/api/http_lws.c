@@ -67,7 +67,14 @@ void http_lws_recycle(struct http_server *s, struct http_exchange *x)
 			return;
 		}
 	}
-	*x = (struct http_exchange){.request = {.mem = mem, .body = body}, .next = s->spare};
+	memset(&x->request, 0, offsetof(struct http_request, params));
+	x->request.mem = mem;
+	x->request.body = body;
+	x->listener = NULL;
+	x->user = NULL;
+	x->conn = NULL;
+	x->streaming = false;
+	x->next = s->spare;
 	s->spare = x;
 	s->n_spare++;
 }
@@ -441,7 +448,9 @@ int http_server_listen(struct http_server *s, const struct http_listen_options *
 	    LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_CREATE_VHOST_SSL_CTX |
 	    LWS_SERVER_OPTION_REQUIRE_VALID_OPENSSL_CLIENT_CERT |
 	    LWS_SERVER_OPTION_PEER_CERT_NOT_REQUIRED | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
-	    (v6 ? 0 : LWS_SERVER_OPTION_DISABLE_IPV6);
+	    /* The system's authorities say nothing about who may come here, and take 60 ms to
+	     * be read. */
+	    LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS | (v6 ? 0 : LWS_SERVER_OPTION_DISABLE_IPV6);
 	errno = 0;
 	l->vhost = lws_create_vhost(s->context, &info);
 	if (!l->vhost || lws_get_vhost_listen_port(l->vhost) <= 0) {

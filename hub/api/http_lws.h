@@ -89,7 +89,7 @@ void http_lws_watch_hup(struct http_conn *c, bool on);
 /* The header block of an answer into server->scratch; `framing` is its last line. Its length, 0
  * when it does not fit. */
 size_t http_lws_put_header(struct http_server *s, int code, const char *content_type,
-			   struct span headers, const char *framing, bool close);
+			   struct span headers, const char *framing);
 
 /* ---- http_lws_tunnel.c ---- */
 

@@ -104,16 +104,86 @@ static const char *date_line(struct http_server *s)
 	return s->date;
 }
 
-size_t http_lws_put_header(struct http_server *s, int code, const char *content_type,
-			   struct span headers, const char *framing, bool close)
+/* A header block in the making; what does not fit makes it fail. */
+struct head {
+	char *at, *end;
+	bool failed;
+};
+
+static void put(struct head *h, const char *text, size_t n)
 {
-	int n = snprintf(
-	    s->scratch + LWS_PRE, 4096,
-	    "HTTP/1.1 %d %s\r\n%s%s%s%sCache-Control: no-cache, private\r\n%s%.*s%s\r\n", code,
-	    reason_of(code), content_type ? "Content-Type: " : "", content_type ? content_type : "",
-	    content_type ? "\r\n" : "", date_line(s), close ? "Connection: close\r\n" : "",
-	    headers.len > 3000 ? 0 : (int)headers.len, headers.ptr ? headers.ptr : "", framing);
-	return n > 0 && n < 4096 ? (size_t)n : 0;
+	if (h->failed || n > (size_t)(h->end - h->at)) {
+		h->failed = true;
+		return;
+	}
+	memcpy(h->at, text, n);
+	h->at += n;
+}
+
+static void put_str(struct head *h, const char *text)
+{
+	put(h, text, strlen(text));
+}
+
+static void put_number(struct head *h, size_t n)
+{
+	char digits[24], *at = digits + sizeof(digits);
+	do {
+		*--at = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	put(h, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+static void put_answer(struct head *h, struct http_server *s, int code, const char *content_type,
+		       struct span headers)
+{
+	put_str(h, "HTTP/1.1 ");
+	put_number(h, (size_t)code);
+	put_str(h, " ");
+	put_str(h, reason_of(code));
+	if (content_type) {
+		put_str(h, "\r\nContent-Type: ");
+		put_str(h, content_type);
+	}
+	put_str(h, "\r\n");
+	put_str(h, date_line(s));
+	put_str(h, "Cache-Control: no-cache, private\r\n");
+	if (headers.len && headers.len <= 3000)
+		put(h, headers.ptr, headers.len);
+}
+
+/* The block's length, 0 when it did not fit. */
+static size_t put_end(struct head *h, const struct http_server *s)
+{
+	put_str(h, "\r\n");
+	return h->failed ? 0 : (size_t)(h->at - s->scratch - LWS_PRE);
+}
+
+static struct head head_begin(const struct http_server *s)
+{
+	return (struct head){s->scratch + LWS_PRE, s->scratch + LWS_PRE + 4096, false};
+}
+
+size_t http_lws_put_header(struct http_server *s, int code, const char *content_type,
+			   struct span headers, const char *framing)
+{
+	struct head h = head_begin(s);
+	put_answer(&h, s, code, content_type, headers);
+	put_str(&h, framing);
+	return put_end(&h, s);
+}
+
+static size_t put_counted(struct http_server *s, const struct http_response *r)
+{
+	struct head h = head_begin(s);
+	put_answer(&h, s, r->code, r->content_type, r->headers);
+	if (r->close)
+		put_str(&h, "Connection: close\r\n");
+	put_str(&h, "Content-Length: ");
+	put_number(&h, r->len);
+	put_str(&h, "\r\n");
+	return put_end(&h, s);
 }
 
 /* Takes the exchange from its handler. NULL when the client is gone: then all is done. */
@@ -138,7 +208,6 @@ void http_respond(struct http_exchange *x, struct http_response *take)
 	bool head = x->request.method == HTTP_HEAD;
 	struct http_conn *c = take_back(x);
 	struct http_server *s;
-	char framing[48];
 	size_t n;
 	if (!c) {
 		free(take->body);
@@ -150,9 +219,7 @@ void http_respond(struct http_exchange *x, struct http_response *take)
 	http_lws_recycle(s, x);
 	if (take->close)
 		c->keep_alive = false;
-	snprintf(framing, sizeof(framing), "Content-Length: %zu\r\n", take->len);
-	n = http_lws_put_header(s, take->code, take->content_type, take->headers, framing,
-				take->close);
+	n = put_counted(s, take);
 	if (head)
 		take->len = 0;
 	http_lws_rx(c, true);
@@ -214,7 +281,7 @@ bool http_stream_begin(struct http_exchange *x, int code, const char *content_ty
 		return false;
 	x->streaming = true;
 	n = http_lws_put_header(c->server, code, content_type, headers,
-				"Transfer-Encoding: chunked\r\n", false);
+				"Transfer-Encoding: chunked\r\n");
 	http_lws_watch_hup(c, true);
 	write_raw(c, c->server->scratch + LWS_PRE, n);
 	return true;

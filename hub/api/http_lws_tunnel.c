@@ -159,7 +159,7 @@ bool http_tunnel_begin(struct http_exchange *x, struct span headers)
 
 	if (!ssl || lws_partial_buffered(c->wsi))
 		return false;
-	n = http_lws_put_header(c->server, 101, NULL, headers, "", false);
+	n = http_lws_put_header(c->server, 101, NULL, headers, "");
 	SSL_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	ERR_clear_error();
 	if (!n || SSL_write(ssl, c->server->scratch + LWS_PRE, (int)n) != (int)n)

@@ -273,10 +273,11 @@ static void take_slice(struct call *c)
 	send_slice(c);
 }
 
+/* One piece in a turn of the loop, so that others are served in between. */
 static void send_slice(struct call *c)
 {
 	struct list *l = c->state;
-	while (http_stream_ready(c->x) && l->sent < l->sending.len) {
+	if (http_stream_ready(c->x) && l->sent < l->sending.len) {
 		size_t n = l->sending.len - l->sent;
 		if (n > HTTP_PIECE)
 			n = HTTP_PIECE;

@@ -29,8 +29,29 @@ void listener_refresh_kinds(struct api_listener *l)
 		return;
 	kind_set_unref(l->kinds);
 	l->kinds = kind_source_get(s, &l->kinds_generation);
+	memset(l->recent, 0, sizeof(l->recent));
 	documents_set_kinds(l->documents, l->kinds);
 	end_orphans(l);
+}
+
+const struct kind *listener_kind(struct api_listener *l, const struct kind_set *kinds,
+				 const struct request_info *i)
+{
+	size_t hash = i->resource.len * 31 + i->group.len * 7 + i->version.len;
+	const struct kind **recent, *k;
+	if (kinds != l->kinds || !i->resource.len)
+		return kind_by_resource(kinds, i->group, i->version, i->resource);
+	hash +=
+	    (unsigned char)i->resource.ptr[0] + (unsigned char)i->resource.ptr[2 % i->resource.len];
+	recent = &l->recent[hash % LISTENER_RECENT];
+	k = *recent;
+	if (k && span_is(i->resource, k->plural) && span_is(i->group, k->group) &&
+	    span_is(i->version, k->version))
+		return k;
+	k = kind_by_resource(kinds, i->group, i->version, i->resource);
+	if (k)
+		*recent = k;
+	return k;
 }
 
 /* "HOST:PORT", "[ADDRESS]:PORT", ":PORT". */

@@ -14,6 +14,11 @@
 /* Takes the backend's kinds if they changed; watches of a kind that went end. */
 void listener_refresh_kinds(struct api_listener *l);
 
+/* The kind that a path names, of a set that a call took from its listener; NULL when it is not
+ * served. */
+const struct kind *listener_kind(struct api_listener *l, const struct kind_set *kinds,
+				 const struct request_info *i);
+
 /* Begins to read roles, and the keys of an OpenID Connect issuer; before the thread starts. */
 int listener_start(struct api_listener *l, struct err *reterr) MUST_CHECK;
 

@@ -78,19 +78,18 @@ static struct metrics_series *series_create(struct metrics *m, struct span key,
 	return s;
 }
 
-struct metrics_series *metrics_series(struct metrics *m, const struct request_info *i,
-				      enum http_method method, const struct kind *kind)
+static bool same_labels(const struct metrics_labels *a, const struct metrics_labels *b)
 {
-	struct metrics_labels l = {
-	    .verb = verb_of(i, method),
-	    .group = kind ? kind->group : "",
-	    .version = kind ? kind->version : "",
-	    .resource = kind ? kind->plural : "",
-	    .subresource = i->is_resource
-			       ? word_of(i->subresource, subresources, ARRAY_LEN(subresources))
-			       : path_of(i->path),
-	    .scope = scope_of(i)};
-	const char *parts[] = {l.verb, l.subresource, l.scope, l.group, l.version, l.resource};
+	/* The other words are static. */
+	return a->verb == b->verb && a->subresource == b->subresource && a->scope == b->scope &&
+	       strcmp(a->resource, b->resource) == 0 && strcmp(a->version, b->version) == 0 &&
+	       strcmp(a->group, b->group) == 0;
+}
+
+static struct metrics_series *find_series(struct metrics *m, const struct metrics_labels *l)
+{
+	const char *parts[] = {l->verb,	 l->subresource, l->scope,
+			       l->group, l->version,	 l->resource};
 	struct metrics_series *s;
 	char key[512];
 	size_t n = 0;
@@ -106,9 +105,27 @@ struct metrics_series *metrics_series(struct metrics *m, const struct request_in
 	if (s)
 		return s;
 	if (m->series.len < METRICS_MAX_SERIES)
-		return series_create(m, span_make(key, n), &l);
+		return series_create(m, span_make(key, n), l);
 	s = map_get(&m->by_labels, SPAN("other"));
 	return s ? s : series_create(m, SPAN("other"), &overflow);
+}
+
+struct metrics_series *metrics_series(struct metrics *m, const struct request_info *i,
+				      enum http_method method, const struct kind *kind)
+{
+	struct metrics_labels l = {
+	    .verb = verb_of(i, method),
+	    .group = kind ? kind->group : "",
+	    .version = kind ? kind->version : "",
+	    .resource = kind ? kind->plural : "",
+	    .subresource = i->is_resource
+			       ? word_of(i->subresource, subresources, ARRAY_LEN(subresources))
+			       : path_of(i->path),
+	    .scope = scope_of(i)};
+	size_t at = (kind ? kind->type * (size_t)5 + (size_t)i->verb : 0) % METRICS_RECENT;
+	if (!m->recent[at] || !same_labels(&m->recent[at]->labels, &l))
+		m->recent[at] = find_series(m, &l);
+	return m->recent[at];
 }
 
 void metrics_count(struct metrics_series *s, int code, usec duration)
@@ -269,6 +286,32 @@ static void number(struct buf *out, const char *name, const char *type, const ch
 	buf_addf(out, "%s %llu\n", name, (unsigned long long)v);
 }
 
+static void add_nanoseconds(struct buf *out, int64_t ns)
+{
+	buf_addf(out, "%lld.%09lld", (long long)(ns / 1000000000), (long long)(ns % 1000000000));
+}
+
+static void print_turns(const struct turn_times *t, struct buf *out)
+{
+	static const char name[] = "muster_api_loop_turn_cpu_seconds";
+	uint64_t sum = 0;
+	head(out, name, "histogram",
+	     "CPU time that the API's loop works at a stretch, between two looks at its sockets.");
+	for (size_t i = 0; i < TURN_CLOCK_BUCKETS; i++) {
+		sum += t->bucket[i];
+		buf_addf(out, "%s_bucket{le=\"%s\"} %llu\n", name, turn_clock_bound(i),
+			 (unsigned long long)sum);
+	}
+	buf_addf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum ", name, (unsigned long long)t->count,
+		 name);
+	add_nanoseconds(out, t->sum_ns);
+	buf_addf(out, "\n%s_count %llu\n", name, (unsigned long long)t->count);
+	head(out, "muster_api_loop_turn_cpu_max_seconds", "gauge", "The longest of them so far.");
+	buf_add_str(out, "muster_api_loop_turn_cpu_max_seconds ");
+	add_nanoseconds(out, t->max_ns);
+	buf_add_char(out, '\n');
+}
+
 static void print_gauges(const struct metrics_gauges *g, struct buf *out)
 {
 	head(out, "apiserver_current_inflight_requests", "gauge",
@@ -308,6 +351,7 @@ static void print_gauges(const struct metrics_gauges *g, struct buf *out)
 	number(out, "muster_audit_events_dropped_total", "counter",
 	       "Audit events that found no room in the buffer.", g->audit_lost);
 	number(out, "muster_api_connections", "gauge", "Open connections.", g->connections);
+	print_turns(&g->turns, out);
 }
 
 void metrics_print(const struct metrics_copy *c, struct buf *out)

@@ -12,6 +12,7 @@
  * longer than a loop may work at a stretch. Series live as long as the metrics.
  */
 #include "api/request_info.h"
+#include "api/turn_clock.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/map.h"
@@ -42,8 +43,11 @@ struct metrics_series {
 	uint64_t events;	/* told to watchers */
 };
 
+#define METRICS_RECENT 64
+
 struct metrics {
-	struct map by_labels; /* -> struct metrics_series */
+	struct map by_labels;			       /* -> struct metrics_series */
+	struct metrics_series *recent[METRICS_RECENT]; /* by type and verb, found without a key */
 	struct VEC(struct metrics_series *) series;
 	uint64_t watch_closed_slow;
 	int64_t watches;
@@ -63,6 +67,7 @@ struct metrics_gauges {
 	uint64_t dispatched, exempt, refused;
 	size_t seats, seats_taken, flows;
 	uint64_t audit_events, audit_lost;
+	struct turn_times turns; /* of the loop */
 };
 
 /* What metrics_print() reads: a copy that stays as it is. */

@@ -123,6 +123,8 @@ int read_options_parse(const struct call *c, bool watch, struct read_options *re
 {
 	int r;
 	*ret = (struct read_options){0};
+	if (!c->request->n_params)
+		return 0;
 	r = parse_all(c, watch, ret, reterr);
 	if (r)
 		read_options_done(ret);
@@ -139,10 +141,11 @@ int read_options_render(const struct call *c, struct render *ret, struct err *re
 	struct span include = call_param(c, "includeObject");
 	*ret = (struct render){.kinds = c->kinds,
 			       .kind = c->kind,
+			       .stored = c->kind ? kind_by_type(c->kinds, c->kind->type) : NULL,
 			       .form = c->accept.form,
 			       .meta_version = c->accept.version,
 			       .now = clock_now()};
-	if (c->kind && c->kind->is_job)
+	if (c->kind && c->kind->is_job && c->accept.form == FORM_TABLE)
 		ret->bindings = kind_by_type(c->kinds, TYPE_RESOURCE_BINDING);
 	if (table_include_parse(include.ptr ? include : SPAN(""), &ret->include) < 0)
 		return err_set(reterr, ERR_BAD_REQUEST,

@@ -8,7 +8,7 @@
 /* Rows are stored as the first kind of their type (kind.h). */
 static const struct kind *stored_kind(const struct render *r)
 {
-	const struct kind *k = kind_by_type(r->kinds, r->kind->type);
+	const struct kind *k = r->stored ? r->stored : kind_by_type(r->kinds, r->kind->type);
 	return k ? k : r->kind;
 }
 

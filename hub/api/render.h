@@ -17,9 +17,10 @@ struct job_columns;
 
 struct render {
 	const struct kind_set *kinds;
-	const struct kind *kind;  /* as the client named it */
-	enum answer_form form;	  /* FORM_JSON, FORM_TABLE or FORM_PARTIAL */
-	const char *meta_version; /* "v1", "v1beta1": of tables and partial objects */
+	const struct kind *kind;   /* as the client named it */
+	const struct kind *stored; /* as its rows are written; NULL: looked up for each */
+	enum answer_form form;	   /* FORM_JSON, FORM_TABLE or FORM_PARTIAL */
+	const char *meta_version;  /* "v1", "v1beta1": of tables and partial objects */
 	enum table_include include;
 	usec now;
 	const struct kind

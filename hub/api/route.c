@@ -2,6 +2,7 @@
 
 #include "api/documents.h"
 #include "api/impersonate.h"
+#include "api/listener.h"
 #include "api/scale.h"
 
 bool route_admit(struct call *c)
@@ -148,7 +149,7 @@ static void to_resource(struct call *c)
 		call_query(c);
 		return;
 	}
-	c->kind = kind_by_resource(c->kinds, i->group, i->version, i->resource);
+	c->kind = listener_kind(c->listener, c->kinds, i);
 	if (!c->kind) {
 		refuse_resource(c);
 		return;

@@ -1,5 +1,13 @@
-#include "http_floor.h"
-
+/*
+ * What libwebsockets does by itself: http_floor CERTIFICATE KEY. An HTTPS server of one thread on a
+ * libuv loop, with the options of hub/api and a handler that does nothing. GET /N is answered with
+ * N bytes, up to 32 KiB in one write together with the header block, more in pieces of 64 KiB: the
+ * floor for a GET and for a LIST. It serves for ever on a free port of 127.0.0.1, which it writes
+ * as an int to its standard output.
+ *
+ * A program of its own, so that what hub/api puts between the libraries (http_lws_loop.c) is not
+ * in it.
+ */
 #include "base/compat.h"
 #include <libwebsockets.h>
 #include <stdio.h>
@@ -66,7 +74,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
 	return reason == LWS_CALLBACK_HTTP ? answer(wsi, f, user, in) : next_piece(wsi, f, user);
 }
 
-void http_floor_serve(const char *cert_file, const char *key_file, int ready_fd)
+static int serve(const char *cert_file, const char *key_file)
 {
 	static const struct lws_protocols protocols[] = {
 	    {.name = "http",
@@ -84,7 +92,7 @@ void http_floor_serve(const char *cert_file, const char *key_file, int ready_fd)
 	struct lws_vhost *vhost;
 	int port;
 	if (!f.scratch || uv_loop_init(&loop) < 0)
-		return;
+		return 1;
 	memset(f.scratch, 'x', LWS_PRE + PIECE);
 	lws_set_log_level(0, NULL);
 	info.port = CONTEXT_PORT_NO_LISTEN;
@@ -105,6 +113,12 @@ void http_floor_serve(const char *cert_file, const char *key_file, int ready_fd)
 	info.options = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_DISABLE_IPV6;
 	vhost = context ? lws_create_vhost(context, &info) : NULL;
 	port = vhost ? lws_get_vhost_listen_port(vhost) : 0;
-	if (port > 0 && write(ready_fd, &port, sizeof(port)) == sizeof(port))
+	if (port > 0 && write(STDOUT_FILENO, &port, sizeof(port)) == sizeof(port))
 		uv_run(&loop, UV_RUN_DEFAULT);
+	return 1; /* it cannot start */
+}
+
+int main(int argc, char **argv)
+{
+	return argc == 3 ? serve(argv[1], argv[2]) : 2;
 }

@@ -1,10 +1,13 @@
 """How the front behaves beside its verbs: metrics, health, its end, its limits, fairness."""
 
 import json
+import os
 import signal
 import socket
 import ssl
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -149,6 +152,30 @@ class Health(Case):
     def test_an_unknown_check_is_not_found(self):
         self.assertEqual(self.ask("/readyz/nope")[0], 404)
         self.assertEqual(self.ask("/livez/shutdown")[0], 404)
+
+
+class Authorities(unittest.TestCase):
+    def test_who_the_system_trusts_is_nobody_here(self):
+        with tempfile.TemporaryDirectory() as d:
+            cert, key = os.path.join(d, "cert"), os.path.join(d, "key")
+            made = subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                 "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                 "/O=system:masters/CN=stranger", "-keyout", key, "-out", cert],
+                stderr=subprocess.DEVNULL, check=False)
+            self.assertEqual(made.returncode, 0)
+            os.environ["SSL_CERT_FILE"] = cert  # the server's system trusts it
+            try:
+                server = Server(PROGRAM)
+            finally:
+                del os.environ["SSL_CERT_FILE"]
+            client = Client(server, cert=False)
+            client.context.load_cert_chain(cert, key)
+            try:
+                self.assertEqual(client.get(CM)[0], 401)
+            finally:
+                client.close()
+                server.close()
 
 
 class Ending(unittest.TestCase):
