@@ -261,6 +261,7 @@ int ledger_assume(struct ledger *l, uint64_t job, struct shape *shape, uint32_t 
 	e->cluster = cluster;
 	e->held = job_shape_pods(&shape->spec);
 	e->heap_at = ENTRY_NONE;
+	e->claim = false;
 	ledger_charge_slots(l, e, e->slots, e->n_slots, 1);
 	hold_unplaced(l, e, left);
 	l->n_live++;
@@ -269,6 +270,36 @@ int ledger_assume(struct ledger *l, uint64_t job, struct shape *shape, uint32_t 
 	else
 		l->slots[find_slot(l, job)] = id + 1;
 	set_deadline(l, id, deadline_us);
+	return 0;
+}
+
+static bool is_same(const struct entry *e, const struct shape *shape, uint32_t cluster,
+		    const struct fit_slot *slots, size_t n_slots)
+{
+	if (e->shape != shape || e->cluster != cluster || e->n_slots != n_slots)
+		return false;
+	for (size_t i = 0; i < n_slots; i++)
+		if (e->slots[i].node != slots[i].node || e->slots[i].set != slots[i].set ||
+		    e->slots[i].count != slots[i].count)
+			return false;
+	return true;
+}
+
+int ledger_claim(struct ledger *l, uint64_t job, struct shape *shape, uint32_t cluster,
+		 const struct fit_slot *slots, size_t n_slots, struct err *reterr)
+{
+	const struct entry *e = find(l, job);
+
+	if (e && !e->claim)
+		return err_set(reterr, ERR_ALREADY_EXISTS, "the job is assumed already");
+	if (e && is_same(e, shape, cluster, slots, n_slots))
+		return 0;
+	ledger_drop(l, job);
+	int r = ledger_assume(l, job, shape, cluster, slots, n_slots, 0, reterr);
+	if (r < 0)
+		return r;
+	find(l, job)->claim = true;
+	l->n_claims++;
 	return 0;
 }
 
@@ -300,6 +331,7 @@ bool ledger_drop(struct ledger *l, uint64_t job)
 	ledger_charge_all(l, job, -1);
 	set_deadline(l, id, 0);
 	unlink_slot(l, find_slot(l, job));
+	l->n_claims -= e->claim;
 	fleet_shape_unref(l->f, e->shape);
 	free(e->unplaced);
 	e->unplaced = NULL;

@@ -35,6 +35,16 @@ int ledger_assume(struct ledger *l, uint64_t job, struct shape *shape, uint32_t 
 		  struct err *reterr) MUST_CHECK;
 
 /*
+ * Keeps nodes for a job that waits until others, whom it preempted, have left them: nobody else is
+ * given that room meanwhile, though more is then asked of the nodes than they have. It counts as
+ * assumed until ledger_drop(), which must come before the job is assumed for good. A claim takes
+ * the place of the one that the job had; the same one again changes nothing. Errors as above; then
+ * the job has no claim.
+ */
+int ledger_claim(struct ledger *l, uint64_t job, struct shape *shape, uint32_t cluster,
+		 const struct fit_slot *slots, size_t n_slots, struct err *reterr) MUST_CHECK;
+
+/*
  * A pod of set `set` of the job was seen bound to `node` (NODE_NONE when it came and went unseen):
  * one assumed pod of that set is given back. Returns true when one was held; false for a job or
  * set that holds nothing, as with a pod that replaces an earlier one. Call it once per pod uid.
@@ -51,7 +61,8 @@ void ledger_crowded(struct ledger *l, uint32_t cluster, uint32_t node);
  * Assumed pods that their node cannot hold beside what is bound there move to nodes of the cluster
  * that can, where there are any, the youngest jobs' first: the member's scheduler will do the same,
  * and that room must not be given away meanwhile. What finds no room stays, and is tried again with
- * the next call. Call it before decisions. Jobs with a topology are left where they are.
+ * the next call. Call it before decisions. Jobs with a topology are left where they are, and so are
+ * claims: those they claim from make way, or the claim is made anew.
  */
 void ledger_rehome(struct ledger *l);
 

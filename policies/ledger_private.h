@@ -14,6 +14,7 @@ struct entry {
 	uint32_t cluster;
 	uint32_t heap_at; /* ENTRY_NONE without a deadline */
 	uint32_t next_free;
+	bool claim;	   /* ledger_claim() */
 	int64_t *unplaced; /* pods without a node, by set; NULL when there are none */
 	int64_t held;	   /* pods */
 	int64_t deadline_us;
@@ -28,7 +29,7 @@ struct ledger {
 	struct fleet *f;
 	struct VEC(struct entry) entries;
 	uint32_t free_entry;
-	size_t n_live;
+	size_t n_live, n_claims;
 	uint32_t *slots; /* entry + 1 by job */
 	uint32_t n_slots;
 	struct VEC(uint32_t) heap;

@@ -1,7 +1,32 @@
+#include "base/num.h"
 #include "policies/cluster_nodes.h"
 #include "policies/fleet.h"
 #include "policies/ledger_private.h"
 #include "policies/node_state.h"
+
+static const struct row *row_of(const struct entry *e, uint32_t set)
+{
+	return e->shape->parts[e->shape->part_of_set[set]].row;
+}
+
+/* What claims ask of the node. */
+static int64_t claimed(const struct ledger *l, const struct crowded_node *at, uint32_t resource)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; l->n_claims && i < l->entries.len; i++) {
+		const struct entry *e = &l->entries.items[i];
+		if (!e->job || !e->claim || e->cluster != at->cluster)
+			continue;
+		for (uint32_t n = 0; n < e->n_slots; n++) {
+			const struct row *r = row_of(e, e->slots[n].set);
+			for (uint32_t k = 0; e->slots[n].node == at->node && k < r->n_requests; k++)
+				if (r->resource[k] == resource)
+					sum += num_mul_sat(r->amount[k], e->slots[n].count);
+		}
+	}
+	return sum;
+}
 
 /* What is asked for beyond what is there, or everything when the node takes no pods at all. */
 static uint64_t short_of(const struct ledger *l, const struct crowded_node *at)
@@ -16,7 +41,7 @@ static uint64_t short_of(const struct ledger *l, const struct crowded_node *at)
 	if (!l->f->classes[l->f->states[state].node_class].usable)
 		return UINT64_MAX;
 	for (uint32_t r = 0; r < l->f->stride; r++)
-		if (free[r] < 0)
+		if (free[r] < 0 && free[r] + claimed(l, at, r) < 0)
 			mask |= (uint64_t)1 << r;
 	return mask;
 }
@@ -36,11 +61,6 @@ void ledger_crowded(struct ledger *l, uint32_t cluster, uint32_t node)
 	vec_push(&l->crowded, at);
 }
 
-static const struct row *row_of(const struct entry *e, uint32_t set)
-{
-	return e->shape->parts[e->shape->part_of_set[set]].row;
-}
-
 /* The youngest job's assumed pods on the node that ask for what it is short of. */
 static struct fit_slot *slot_on(struct ledger *l, const struct crowded_node *at, uint64_t mask,
 				struct entry **ret)
@@ -49,7 +69,7 @@ static struct fit_slot *slot_on(struct ledger *l, const struct crowded_node *at,
 
 	for (uint32_t i = 0; i < l->entries.len; i++) {
 		struct entry *e = &l->entries.items[i];
-		if (!e->job || e->cluster != at->cluster || e->shape->exclusive ||
+		if (!e->job || e->claim || e->cluster != at->cluster || e->shape->exclusive ||
 		    e->shape->leveled || (found && (*ret)->job > e->job))
 			continue;
 		for (uint32_t n = 0; n < e->n_slots; n++) {

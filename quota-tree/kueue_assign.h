@@ -7,7 +7,7 @@
  * next when placement refuses one is the caller's question: kueue_assign_next() goes on through
  * the combinations in fungibility order, an odometer over (pod set, resource group) whose last
  * place turns fastest, so that a fleet can pass over flavors that no member can serve. First those
- * that fit, then those that need preemption.
+ * that fit, then the same with victims that leave nodes, then those that need preemption.
  *
  * Whether preemption could help is answered by really searching victims (kueue_preempt.h), for one
  * resource, as Kueue's oracle does.
@@ -73,6 +73,7 @@ struct kueue_turn {
 enum kueue_pass { /* of kueue_assign_next() */
 		  KUEUE_PASS_NONE = 0,
 		  KUEUE_PASS_FIT,     /* combinations that fit */
+		  KUEUE_PASS_ROOM,    /* the same again: who could leave nodes to it? */
 		  KUEUE_PASS_PREEMPT, /* then those that need preemption */
 		  KUEUE_PASS_ALL,     /* both, since the first needed it */
 };
@@ -108,7 +109,9 @@ void kueue_assign(struct kueue_forest *f, const struct kueue_workload *w, const 
 		  struct kueue_assignment *ret);
 /*
  * The next combination after `a`, whose placement failed: after one that fits, those that fit, then
- * those that need preemption (PREEMPT, RECLAIM); after one that needs it, all that are left. False
+ * those again (a->pass is ROOM: their quota fits, victims could leave nodes) when the queue's
+ * policies allow it any victims, then those that need preemption (PREEMPT, RECLAIM); after one that
+ * needs it, all that are left. False
  * when there is none, or after KUEUE_MAX_COMBINATIONS were looked at: then `a` has mode NO_FIT and
  * no_fit TOPOLOGY_PLACEMENT_FAILED. The forest must stand as it did for kueue_assign().
  */

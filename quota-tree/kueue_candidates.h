@@ -97,6 +97,8 @@ struct kueue_workload *kueue_search_next(struct kueue_search *s, bool borrowing,
 
 /* ---- fair sharing (kueue_preempt_fair.c) ---- */
 
+/* Lines of the own queue and of those of its tree that use more than their nominal. */
+void kueue_fair_collect(struct kueue_search *s);
 /* Chooses victims into `ret` until the uses fit; true when they do. */
 bool kueue_fair_choose(struct kueue_search *s, struct kueue_victims *ret);
 

@@ -372,15 +372,17 @@ bool kueue_cycle_refuse(struct kueue_queues *q, struct kueue_entry *e)
 	assert(h->outcome == KUEUE_OUT_NONE);
 	h->refused = true;
 	while (kueue_assign_next(q->forest, e->workload, &e->assignment)) {
+		bool starts =
+		    e->assignment.mode == KUEUE_FIT && e->assignment.pass != KUEUE_PASS_ROOM;
 		vec_clear(&e->victims.items);
 		if (e->assignment.mode != KUEUE_FIT) {
 			kueue_preempt(q->forest, e->workload, &e->assignment, NULL, &e->victims);
 			if (!e->victims.items.len || overlaps(q, h))
 				continue;
 		}
-		if (!fits_in_the_end(q, h) || (e->assignment.mode == KUEUE_FIT && !fits_now(q, h)))
+		if (!fits_in_the_end(q, h) || (starts && !fits_now(q, h)))
 			continue;
-		e->kind = e->assignment.mode == KUEUE_FIT ? KUEUE_ENTRY_FITS : KUEUE_ENTRY_PREEMPTS;
+		e->kind = starts ? KUEUE_ENTRY_FITS : KUEUE_ENTRY_PREEMPTS;
 		return true;
 	}
 	vec_clear(&e->victims.items);
@@ -394,8 +396,11 @@ void kueue_cycle_preempt(struct kueue_queues *q, struct kueue_entry *e)
 	struct kueue_heat *h = current(q, e);
 	assert(e->kind == KUEUE_ENTRY_PREEMPTS && h->outcome == KUEUE_OUT_NONE);
 	size_t n = e->victims.items.len;
+	assert(n);
 	say(q, h, REASON_WAITING_FOR_PREEMPTED, NULL);
 	h->pub.kind = KUEUE_ENTRY_PREEMPTS;
+	if (!q->text[0])
+		snprintf(q->text, KUEUE_MESSAGE_MAX, "no member cluster has room");
 	size_t len = strlen(q->text);
 	snprintf(q->text + len, KUEUE_MESSAGE_MAX - len,
 		 ". Pending the preemption of %zu workload(s)", n);

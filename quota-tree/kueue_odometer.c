@@ -10,6 +10,7 @@ static bool is_wanted(const struct kueue_assignment *a)
 
 	switch (a->pass) {
 	case KUEUE_PASS_FIT:
+	case KUEUE_PASS_ROOM:
 		return a->mode == KUEUE_FIT;
 	case KUEUE_PASS_PREEMPT:
 		return preempts;
@@ -34,6 +35,26 @@ static bool step(struct kueue_forest *f, const struct kueue_workload *w, struct 
 	return false;
 }
 
+static bool may_preempt(struct kueue_forest *f, const struct kueue_workload *w)
+{
+	const struct kueue_node *n = kueue_node(f, w->queue);
+	const struct kueue_preemption *p = &n->spec.preemption;
+
+	return p->within_cluster_queue != KUEUE_PREEMPT_NEVER ||
+	       (p->reclaim_within_cohort != KUEUE_PREEMPT_NEVER && kueue_node_parent(f, n));
+}
+
+/* All places from the first on, in a pass of its own. */
+static bool begin_pass(struct kueue_forest *f, const struct kueue_workload *w,
+		       struct kueue_assignment *a, enum kueue_pass pass)
+{
+	if (a->combinations >= KUEUE_MAX_COMBINATIONS)
+		return false;
+	a->pass = pass;
+	kueue_assign_rerun(f, w, a, 0, 0);
+	return is_wanted(a) || step(f, w, a);
+}
+
 bool kueue_assign_next(struct kueue_forest *f, const struct kueue_workload *w,
 		       struct kueue_assignment *a)
 {
@@ -41,12 +62,11 @@ bool kueue_assign_next(struct kueue_forest *f, const struct kueue_workload *w,
 		a->pass = a->mode == KUEUE_FIT ? KUEUE_PASS_FIT : KUEUE_PASS_ALL;
 	if (step(f, w, a))
 		return true;
-	if (a->pass == KUEUE_PASS_FIT && a->combinations < KUEUE_MAX_COMBINATIONS) {
-		a->pass = KUEUE_PASS_PREEMPT;
-		kueue_assign_rerun(f, w, a, 0, 0);
-		if (is_wanted(a) || step(f, w, a))
-			return true;
-	}
+	if (a->pass == KUEUE_PASS_FIT && may_preempt(f, w) && begin_pass(f, w, a, KUEUE_PASS_ROOM))
+		return true;
+	if ((a->pass == KUEUE_PASS_FIT || a->pass == KUEUE_PASS_ROOM) &&
+	    begin_pass(f, w, a, KUEUE_PASS_PREEMPT))
+		return true;
 	kueue_assign_wipe(f, w, a);
 	a->mode = KUEUE_NO_FIT;
 	a->no_fit = KUEUE_TOPOLOGY_PLACEMENT_FAILED;

@@ -185,6 +185,33 @@ void kueue_preempt(struct kueue_forest *f, const struct kueue_workload *w,
 	(void)search(s, ret);
 }
 
+static bool is_any_useful(void *context, const struct kueue_workload *w)
+{
+	(void)context;
+	(void)w;
+	return true;
+}
+
+void kueue_preempt_visit(struct kueue_forest *f, const struct kueue_workload *w,
+			 const struct kueue_assignment *a,
+			 void (*visit)(void *context, const struct kueue_workload *w),
+			 void *context)
+{
+	const struct kueue_room anywhere = {.useful = is_any_useful};
+	struct kueue_search *s = search_for(f, w, a->uses.items, a->uses.len, &anywhere);
+
+	vec_foreach (&a->uses, use)
+		need(s, use->flavor, use->resource);
+	if (f->options.fair_sharing)
+		kueue_fair_collect(s);
+	else
+		kueue_search_collect(s);
+	vec_foreach (&s->lines, line)
+		for (; line->head; kueue_line_advance(s, line))
+			visit(context, line->head);
+	s->room = NULL;
+}
+
 /* ---- the oracle ---- */
 
 static uint32_t level_without(struct kueue_forest *f, const struct kueue_workload *w,

@@ -14,7 +14,7 @@
  * (reclaimWithinCohort), holding something in such a cell. Cells that need preemption are those of
  * choices whose mode is not FIT; with a room, every cell of the assignment is looked at (as Kueue
  * does for topologies), and of the candidates those are kept that free quota that is short, or
- * nodes that are useful.
+ * nodes that are useful. So an assignment that fits (mode FIT) finds victims for nodes alone.
  *
  * Nothing is charged when a search returns: trial changes are rolled back. Memory of searches is
  * kept by the forest and reused.
@@ -55,6 +55,14 @@ void kueue_victims_done(struct kueue_victims *v);
 void kueue_preempt(struct kueue_forest *f, const struct kueue_workload *w,
 		   const struct kueue_assignment *a, const struct kueue_room *room,
 		   struct kueue_victims *ret);
+/* Whom a search with a room would look at, whichever candidates are useful there: each workload
+ * once is shown to `visit`. For a caller with many members: where none of them is, nobody leaves
+ * nodes.
+ */
+void kueue_preempt_visit(struct kueue_forest *f, const struct kueue_workload *w,
+			 const struct kueue_assignment *a,
+			 void (*visit)(void *context, const struct kueue_workload *w),
+			 void *context);
 /* The oracle: would `value` of one cell be found by preemption (2.5)? NO_CANDIDATES, PREEMPT (some
  * victim is of its own queue) or RECLAIM; and the borrowing level once the victims are gone. */
 enum kueue_mode kueue_preempt_possible(struct kueue_forest *f, const struct kueue_workload *w,

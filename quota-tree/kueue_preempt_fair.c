@@ -284,7 +284,7 @@ static bool run_second(struct fair_run *r, struct kueue_victims *v)
 
 /* findCandidates: the own queue's, and those of every queue of the tree that uses more than its
  * nominal in a needed cell. */
-static void collect(struct kueue_search *s)
+void kueue_fair_collect(struct kueue_search *s)
 {
 	const struct kueue_preemption *p = &s->queue->spec.preemption;
 
@@ -314,7 +314,7 @@ bool kueue_fair_choose(struct kueue_search *s, struct kueue_victims *v)
 	struct fair_run r = {.s = s};
 	bool fits;
 
-	collect(s);
+	kueue_fair_collect(s);
 	if (s->lines.len == 0)
 		return false;
 	kueue_forest_charge(s->f, s->queue->number, s->uses, s->n_uses);

@@ -101,7 +101,8 @@ struct kueue_entry {
 	enum kueue_entry_kind kind;
 	struct kueue_workload *workload;
 	struct kueue_assignment assignment;
-	/* PREEMPTS: in Kueue's order. The caller may put others here, found with a room. */
+	/* PREEMPTS: in Kueue's order; none when quota fits and only nodes lack. The caller may put
+	 * others here, found with a room. */
 	struct kueue_victims victims;
 	/* The reason of QuotaReserved=False (1.4) and its sentence; for FITS empty. PREEMPTS gets
 	 * them from kueue_cycle_preempt(). */
@@ -115,7 +116,8 @@ struct kueue_entry *kueue_cycle_next(struct kueue_queues *q);
 /* Charges it: RESERVING, or ADMITTED when `checks` is false. */
 void kueue_cycle_admit(struct kueue_queues *q, struct kueue_entry *e, bool checks);
 /* No member takes it with these flavors (or gains by these victims): true when the entry now holds
- * the next combination to ask, false when it is through (NoFit, TopologyPlacementFailed, with
+ * the next combination to ask: those that fit, then PREEMPTS for nodes alone (mode FIT, no victims
+ * yet), then PREEMPTS for quota. False when it is through (NoFit, TopologyPlacementFailed, with
  * reason and message; it parks until its shape is woken or quota changes; under StrictFIFO it
  * blocks its queue). */
 bool kueue_cycle_refuse(struct kueue_queues *q, struct kueue_entry *e);

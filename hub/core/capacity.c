@@ -193,6 +193,7 @@ void capacity_forget(struct core *c, struct member *m)
 	map_foreach (&m->pods, e) {
 		struct member_pod *p = e->value;
 		capacity_pod_release(c, m, p);
+		capacity_pod_untie(c, p);
 		free(p);
 	}
 	map_foreach (&m->nodes, e)

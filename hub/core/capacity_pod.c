@@ -121,13 +121,28 @@ static void count_ready(struct core *c, struct member *m, struct member_pod *p, 
 		evict_count_pods(c, j->workload);
 }
 
+void capacity_pod_untie(const struct core *c, struct member_pod *p)
+{
+	struct job *j = p->job_at ? job_by_number(c, p->job) : NULL;
+
+	if (!j)
+		return;
+	struct member_pod *last = j->pods.items[--j->pods.len];
+	j->pods.items[p->job_at - 1] = last;
+	last->job_at = p->job_at;
+	p->job_at = 0;
+}
+
 /* The job may have another record than when the pod came: a finished one has none for a while. */
-static void tie(struct member_pod *p, const struct job *j, uint64_t epoch)
+static void tie(const struct core *c, struct member_pod *p, struct job *j, uint64_t epoch)
 {
 	p->epoch = (uint32_t)epoch;
 	if (!j || p->job == j->number)
 		return;
+	capacity_pod_untie(c, p);
 	p->job = j->number;
+	vec_push(&j->pods, p);
+	p->job_at = (uint32_t)j->pods.len;
 	p->live = p->ready = p->observed = false;
 }
 
@@ -138,9 +153,10 @@ static void set_over(struct member *m, struct member_pod *p, bool over)
 	p->over = over;
 }
 
-static void forget(struct member *m, struct member_pod *p, struct span key)
+static void forget(const struct core *c, struct member *m, struct member_pod *p, struct span key)
 {
 	set_over(m, p, false);
+	capacity_pod_untie(c, p);
 	map_remove(&m->pods, key);
 	free(p);
 }
@@ -156,9 +172,10 @@ static void pod_apply(struct core *c, struct member *m, const struct pod_info *i
 	if (!p) {
 		p = xcalloc(1, sizeof(*p));
 		p->node = NODE_NONE;
+		p->member = m->number;
 		map_put(&m->pods, buf_span(&key), p);
 	}
-	tie(p, j, info->epoch);
+	tie(c, p, j, info->epoch);
 	p->revision = info->revision;
 	p->seen = true;
 	set_over(m, p, !pod_is_live(info));
@@ -253,7 +270,7 @@ void capacity_pod_remove(struct core *c, struct member *m, struct span key)
 	if (!p->over) /* one that succeeded still counts when it is cleaned up */
 		count_ready(c, m, p, false);
 	drop(c, m, key, p->object);
-	forget(m, p, key);
+	forget(c, m, p, key);
 }
 
 bool capacity_pod_is_known(const struct core *c, const struct member *m, struct span key)
@@ -289,7 +306,7 @@ void capacity_pod_reap(struct core *c, struct member *m)
 	for (; m->reap_at < end && m->reap_at < m->pods.n_entries; m->reap_at++) {
 		const struct map_entry *e = &m->pods.entries[m->reap_at];
 		if (e->key && is_forgettable(c, e->value))
-			forget(m, e->value, span_make(e->key, e->key_len));
+			forget(c, m, e->value, span_make(e->key, e->key_len));
 	}
 	if (m->reap_at < m->pods.n_entries)
 		return;
@@ -307,6 +324,7 @@ static int revive(void *arg, struct span key, struct span value)
 		return 0;
 	struct member_pod *p = xcalloc(1, sizeof(*p));
 	p->node = NODE_NONE;
+	p->member = m->number;
 	p->object = true;
 	set_over(m, p, true);
 	map_put(&m->pods, name, p);

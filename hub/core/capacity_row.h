@@ -31,6 +31,8 @@ void capacity_pod_reap(struct core *c, struct member *m);
 void capacity_pod_revive(struct core *c, struct member *m);
 /* Gives back what it takes on its node. */
 void capacity_pod_release(struct core *c, struct member *m, struct member_pod *p);
+/* Takes the record out of its job's list; before it is freed. */
+void capacity_pod_untie(const struct core *c, struct member_pod *p);
 /* From their rows, at a restart. */
 void capacity_pod_restore(struct core *c, struct member *m, const struct pod_info *pod);
 void capacity_pod_restore_spent(struct core *c, struct member *m, struct span uid, struct span row);

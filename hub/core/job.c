@@ -182,6 +182,9 @@ void job_destroy(struct core *c, struct job *j)
 		drop_from(c->flushed.items, &c->flushed.len, j);
 	core_job_timer_remove(c, j);
 	settle_leave_member(c, j, j->dispatch.member);
+	vec_foreach (&j->pods, p)
+		(*p)->job_at = 0;
+	vec_done(&j->pods);
 	if (j->workload)
 		workload_destroy(c, j->workload);
 	if (j->ask)

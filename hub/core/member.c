@@ -8,6 +8,7 @@
 #include "core/dispatch/courier.h"
 #include "core/dispatch/dependency_record.h"
 #include "core/job.h"
+#include "core/kueue/claim.h"
 #include "core/member_event.h"
 
 #include <openssl/evp.h>
@@ -263,6 +264,8 @@ void member_observe_secret(struct core *c, struct span ns, struct span name)
 void member_free(struct core *c, struct member *m)
 {
 	capacity_forget(c, m);
+	if (m->view != CLUSTER_NONE)
+		claim_leave(c, m->view);
 	if (m->view != CLUSTER_NONE)
 		cluster_view_remove(c->fleet, m->view);
 	dependency_record_free_all(m);

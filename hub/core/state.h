@@ -110,7 +110,9 @@ struct member_pod {
 	bool exclusive; /* of a set with an exclusive topology */
 	bool object;	/* kept as a Pod object in the mirror */
 	bool seen;
-	uint16_t set; /* its pod set; good when observed */
+	uint16_t set;	 /* its pod set; good when observed */
+	uint32_t member; /* number */
+	uint32_t job_at; /* place in its job's pods + 1; 0: not there */
 };
 
 /* ---- jobs ---- */
@@ -192,6 +194,8 @@ struct job {
 	size_t prepare_at;	/* next dependency to prepare */
 	char *needs;		/* paths of what its copy needs, as stored, or NULL */
 	uint32_t needs_member;	/* on which member */
+	/* Records of its pods wherever they are, unordered; those of earlier placements too. */
+	struct VEC(struct member_pod *) pods;
 	uint32_t live_pods;	/* on the member of `dispatch`, as the pod stream shows */
 	uint32_t ready_pods;	/* of this placement: Ready, or succeeded */
 	char *dispatch_message; /* last refusal or failure, for verdicts; or NULL */

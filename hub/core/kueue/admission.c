@@ -5,6 +5,7 @@
 #include "core/admission/settle.h"
 #include "core/admission/starvation.h"
 #include "core/job.h"
+#include "core/kueue/claim.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/provisioning_check.h"
@@ -199,9 +200,16 @@ static bool place(struct core *c, struct workload *w)
 	if (!asked(c, w))
 		return false;
 	size_t n = starvation_exclude(c, j, excluded);
+	/* What it claims is in the way of itself; lifting that wakes others, so not in vain. */
+	if (claim_fits(c, w))
+		claim_drop(c, w);
 	if (!consumer_decide(c, j, excluded, n, &d)) {
 		wait_for(c, w, j->ask);
 		return false;
+	}
+	if (w->claims) {
+		claim_drop(c, w);
+		(void)consumer_decide(c, j, excluded, n, &d);
 	}
 	settle_place(c, j, &d);
 	return j->holds;
@@ -266,12 +274,20 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 
 /* ---- the cycle ---- */
 
+static size_t checks_of(const struct core *c, const struct kueue_entry *e,
+			const char *checks[MAX_CHECKS])
+{
+	const struct kueue_assignment *a = &e->assignment;
+
+	return cluster_queue_checks(c, workload_cluster_queue(c, e->workload->owner), a->uses.items,
+				    a->uses.len, checks, MAX_CHECKS);
+}
+
 static bool try_entry(struct core *c, struct kueue_entry *e)
 {
 	struct workload *w = e->workload->owner;
 	const char *checks[MAX_CHECKS];
-	size_t n = cluster_queue_checks(c, workload_cluster_queue(c, w), e->assignment.uses.items,
-					e->assignment.uses.len, checks, MAX_CHECKS);
+	size_t n = checks_of(c, e, checks);
 
 	take_sets(w, &e->assignment);
 	if (n == 0 && !place(c, w)) {
@@ -299,41 +315,21 @@ static void tell_entry(struct core *c, const struct kueue_entry *e)
 	workload_tell(c, w, e->reason, text.ptr ? text.ptr : "");
 }
 
-/* An entry that gets no answer is tried again in the next cycle. */
-static void run_fit(struct core *c, struct kueue_entry *e)
-{
-	struct workload *w = e->workload->owner;
-
-	if (ready_blocks(c)) {
-		c->kueue->blocked = true;
-		workload_tell(c, w, "WaitingForPodsReady",
-			      "waiting for all admitted workloads to be in PodsReady condition");
-		return;
-	}
-	drop_asks(c, w);
-	while (e->kind == KUEUE_ENTRY_FITS) {
-		if (try_entry(c, e))
-			return;
-		if (!kueue_cycle_refuse(c->kueue->queues, e))
-			break;
-	}
-	if (e->kind == KUEUE_ENTRY_FITS || e->kind == KUEUE_ENTRY_WAITS)
-		tell_entry(c, e);
-}
-
 struct victim {
 	struct workload *workload, *preemptor;
 	enum kueue_preempt_reason reason;
 };
 struct victims VEC(struct victim);
 
-/* Whether its gang could start once they are gone; else it waits for the room that it lacks. */
+/* Whether its gang could start once they are gone; else it waits for the room that it lacks. One
+ * with checks takes quota alone now, and who waits for provisioned nodes looks for no others. */
 static bool is_worth_it(struct core *c, struct kueue_entry *e)
 {
 	struct workload *w = e->workload->owner;
+	const char *checks[MAX_CHECKS];
 
-	if (!w->job)
-		return true;
+	if (!w->job || w->job->digest.provisioning_request.len || checks_of(c, e, checks))
+		return e->victims.items.len > 0;
 	take_sets(w, &e->assignment);
 	bool fine = asked(c, w);
 	workload_drop_sets(w);
@@ -357,6 +353,38 @@ static void run_preemption(struct core *c, struct kueue_entry *e, struct victims
 	tell_entry(c, e);
 }
 
+/* Whether nobody may start before all those who did have their pods ready. */
+static bool is_blocked(struct core *c, struct workload *w)
+{
+	if (!ready_blocks(c))
+		return false;
+	c->kueue->blocked = true;
+	workload_tell(c, w, "WaitingForPodsReady",
+		      "waiting for all admitted workloads to be in PodsReady condition");
+	return true;
+}
+
+/* Tries its flavors one after the other, as the engine gives them, until it starts or somebody
+ * leaves for it. An entry that gets no answer is tried again in the next cycle. */
+static void run_entry(struct core *c, struct kueue_entry *e, struct victims *victims)
+{
+	struct workload *w = e->workload->owner;
+
+	if (e->kind != KUEUE_ENTRY_FITS || !ready_blocks(c))
+		drop_asks(c, w);
+	while (e->kind != KUEUE_ENTRY_WAITS) {
+		if (e->kind == KUEUE_ENTRY_FITS && (is_blocked(c, w) || try_entry(c, e)))
+			return;
+		if (e->kind == KUEUE_ENTRY_PREEMPTS && is_worth_it(c, e)) {
+			run_preemption(c, e, victims);
+			return;
+		}
+		if (!kueue_cycle_refuse(c->kueue->queues, e))
+			break;
+	}
+	tell_entry(c, e);
+}
+
 static bool run_cycle(struct core *c)
 {
 	struct kueue_queues *q = c->kueue->queues;
@@ -366,19 +394,10 @@ static bool run_cycle(struct core *c)
 	kueue_cycle_begin(q, c->now);
 	while (c->pump_budget > 0 && !c->kueue->blocked && (e = kueue_cycle_next(q))) {
 		c->pump_budget--;
-		if (e->kind == KUEUE_ENTRY_FITS)
-			run_fit(c, e);
-		while (e->kind == KUEUE_ENTRY_PREEMPTS && !is_worth_it(c, e))
-			if (!kueue_cycle_refuse(q, e)) {
-				tell_entry(c, e);
-				break;
-			}
-		if (e->kind == KUEUE_ENTRY_PREEMPTS && e->victims.items.len)
-			run_preemption(c, e, &victims);
-		else if (e->kind == KUEUE_ENTRY_WAITS)
-			tell_entry(c, e);
+		run_entry(c, e, &victims);
 	}
 	bool more = kueue_cycle_end(q);
+	claim_sweep(c);
 	vec_foreach (&victims, v)
 		evict_preempted(c, v->workload, v->preemptor, v->reason);
 	vec_done(&victims);
@@ -427,6 +446,7 @@ bool admission_run(struct core *c)
 	/* The queues are not those that this commit, or the last one, wrote. */
 	if (k->edited || c->observed.len)
 		return kueue_queues_is_due(k->queues);
+	claim_sweep(c);
 	run_placing(c);
 	k->blocked = k->blocked && ready_blocks(c);
 	if (k->blocked)

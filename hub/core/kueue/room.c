@@ -1,21 +1,34 @@
 #include "core/kueue/room.h"
 
+#include "base/num.h"
 #include "core/admission/starvation.h"
 #include "core/job.h"
+#include "core/kueue/claim.h"
 #include "core/member.h"
-#include "policies/evict_fit.h"
+
+/* A search over the members that could gain. */
+struct search {
+	struct core *c;
+	struct kueue_entry *e;
+	struct arena mem;
+	struct map jobs; /* number, 8 bytes -> struct evict_job, in mem */
+	bool *asked;	 /* by member number */
+};
 
 /* A trial on one member. */
 struct trial {
-	struct core *c;
+	struct search *s;
 	const struct member *m;
-	struct arena mem;
 	struct evict_fit fit;
-	struct map jobs; /* number, 8 bytes -> struct evict_job, in mem */
+	struct evict_job own;
 };
 
-struct pods {
-	struct VEC(struct evict_pods) items;
+/* What is found on one. */
+struct option {
+	struct evict_option weight;
+	struct kueue_victims victims;
+	const struct fit_slot *slots; /* in the search's mem */
+	size_t n_slots;
 };
 
 static struct span number_key(const uint64_t *number)
@@ -25,52 +38,37 @@ static struct span number_key(const uint64_t *number)
 
 /* ---- who is there ---- */
 
-static void collect_pods(struct trial *t)
+/* The pods that stand where the job is placed; what the ledger knows of it needs none. */
+static const struct evict_job *job_at(struct search *s, const struct job *j, uint32_t member)
 {
-	struct map by_job = MAP_INIT;
+	struct evict_job *out = map_get(&s->jobs, number_key(&j->number));
 
-	map_foreach (&t->m->pods, e) {
-		const struct member_pod *p = e->value;
-		if (!p->job || p->node == NODE_NONE)
+	if (out)
+		return out;
+	out = arena_new(&s->mem, struct evict_job);
+	struct evict_pods *pods = arena_array(&s->mem, struct evict_pods, j->pods.len);
+	vec_foreach (&j->pods, it) {
+		const struct member_pod *p = *it;
+		if (p->member != member || p->node == NODE_NONE)
 			continue;
-		struct pods *all = map_get(&by_job, number_key(&p->job));
-		if (!all) {
-			all = arena_new(&t->mem, struct pods);
-			map_put(&by_job, number_key(&p->job), all);
-		}
-		struct pod_usage *usage = arena_new(&t->mem, struct pod_usage);
+		struct pod_usage *usage = arena_new(&s->mem, struct pod_usage);
 		*usage = (struct pod_usage){p->amounts, p->n_amounts, p->exclusive};
-		vec_push(&all->items, (struct evict_pods){p->node, 1, usage});
+		pods[out->n_pods++] = (struct evict_pods){p->node, 1, usage};
 	}
-	map_foreach (&by_job, e) {
-		struct pods *all = e->value;
-		struct evict_job *job = arena_new(&t->mem, struct evict_job);
-		struct evict_pods *pods = arena_array(&t->mem, struct evict_pods, all->items.len);
-		memcpy(pods, all->items.items, all->items.len * sizeof(*pods));
-		memcpy(&job->number, e->key, sizeof(job->number));
-		job->pods = pods;
-		job->n_pods = all->items.len;
-		map_put(&t->jobs, span_make(e->key, e->key_len), job);
-		vec_done(&all->items);
-	}
-	map_done(&by_job);
+	out->number = j->number;
+	out->pods = pods;
+	map_put(&s->jobs, number_key(&out->number), out);
+	return out;
 }
 
-/* The workload's job on this member, NULL when it is not there. One without bound pods is known to
- * the ledger. */
+/* The workload's job on this member, NULL when it is not there. */
 static const struct evict_job *job_there(struct trial *t, const struct kueue_workload *w)
 {
 	const struct workload *l = w->owner;
 
-	if (!l->job || !l->job->holds || member_of(t->c, l->job) != t->m)
+	if (!l->job || !l->job->holds || member_of(t->s->c, l->job) != t->m)
 		return NULL;
-	struct evict_job *job = map_get(&t->jobs, number_key(&l->job->number));
-	if (!job) {
-		job = arena_new(&t->mem, struct evict_job);
-		job->number = l->job->number;
-		map_put(&t->jobs, number_key(&job->number), job);
-	}
-	return job;
+	return job_at(t->s, l->job, t->m->number);
 }
 
 /* ---- the room of kueue_preempt.h ---- */
@@ -107,46 +105,94 @@ static bool fits(void *context)
 	return evict_fit_fits(&t->fit);
 }
 
-/* ---- the choice ---- */
+/* ---- one member ---- */
 
-static struct evict_option weigh(struct trial *t, const struct kueue_victims *victims)
+/* Those who go already cost nothing more. */
+static void weigh(struct trial *t, struct option *o)
 {
-	struct evict_option o = {.cluster = t->m->view, .n_victims = victims->items.len};
+	struct search *s = t->s;
 
-	vec_foreach (&victims->items, v) {
+	vec_foreach (&o->victims.items, v) {
 		const struct workload *l = v->workload->owner;
-		if (l->job)
-			o.lost_us += evict_lost_work(job_pods(l->job), l->admitted_at, t->c->now);
 		take(t, v->workload);
+		if (v->workload->state == KUEUE_EVICTED)
+			continue;
+		o->weight.n_victims++;
+		if (l->job)
+			o->weight.lost_us = num_add_sat(
+			    o->weight.lost_us,
+			    evict_lost_work(job_pods(l->job), l->admitted_at, s->c->now));
 	}
-	if (evict_fit_fits(&t->fit))
-		o.score = evict_fit_score(&t->fit);
-	vec_foreach (&victims->items, v)
+	if (evict_fit_fits(&t->fit)) {
+		const struct fit_result *r = evict_fit_result(&t->fit);
+		struct fit_slot *slots = arena_array(&s->mem, struct fit_slot, r->n_slots);
+		if (r->n_slots)
+			memcpy(slots, r->slots, r->n_slots * sizeof(*slots));
+		o->slots = slots;
+		o->n_slots = r->n_slots;
+		o->weight.score = evict_fit_score(&t->fit);
+	}
+	vec_foreach (&o->victims.items, v)
 		give_back(t, v->workload);
-	return o;
 }
 
 /* False when nobody's leaving helps there. */
-static bool try_member(struct core *c, struct member *m, const struct kueue_entry *e,
-		       struct kueue_victims *ret, struct evict_option *ret_option)
+static bool try_member(struct search *s, struct member *m, struct option *ret)
 {
+	const struct kueue_entry *e = s->e;
 	struct workload *w = e->workload->owner;
-	struct trial t = {.c = c, .m = m};
+	struct trial t = {.s = s, .m = m};
 	const struct kueue_room room = {&t, is_useful, take, give_back, fits};
-	bool found = false;
 
-	if (evict_fit_begin(&t.fit, c->fleet, c->ledger, w->job->ask, m->view)) {
-		collect_pods(&t);
-		kueue_preempt(c->kueue->forest, e->workload, &e->assignment, &room, ret);
-		found = ret->items.len > 0;
-		if (found)
-			*ret_option = weigh(&t, ret);
+	ret->weight.cluster = m->view;
+	if (evict_fit_begin(&t.fit, s->c->fleet, s->c->ledger, w->job->ask, m->view)) {
+		claim_lift(s->c, w, &t.fit, &t.own);
+		kueue_preempt(s->c->kueue->forest, e->workload, &e->assignment, &room,
+			      &ret->victims);
+		if (ret->victims.items.len)
+			weigh(&t, ret);
 		evict_fit_end(&t.fit);
 	}
 	evict_fit_done(&t.fit);
-	map_done(&t.jobs);
-	arena_done(&t.mem);
-	return found;
+	return ret->victims.items.len > 0;
+}
+
+/* ---- which members ---- */
+
+static void ask_member(struct search *s, const struct member *m)
+{
+	if (m)
+		s->asked[m->number] = true;
+}
+
+static void ask_where_it_runs(void *context, const struct kueue_workload *u)
+{
+	struct search *s = context;
+	const struct workload *l = u->owner;
+
+	if (l->job && l->job->holds)
+		ask_member(s, member_of(s->c, l->job));
+}
+
+/* Where candidates run; and where nodes are no question, the place that placement would choose: the
+ * victims are the same on all others of this kind. */
+static void ask_members(struct search *s, const struct placement_exclusion *excluded, size_t n)
+{
+	const struct workload *w = s->e->workload->owner;
+	struct placement_decision d;
+
+	s->asked = arena_array(&s->mem, bool, s->c->members.len);
+	kueue_preempt_visit(s->c->kueue->forest, s->e->workload, &s->e->assignment,
+			    ask_where_it_runs, s);
+	if (s->e->assignment.mode == KUEUE_FIT)
+		return;
+	if (!placement_decide(s->c->placer, w->job->ask, excluded, n, s->c->now, &d))
+		d.cluster = CLUSTER_NONE;
+	uint32_t claimed = ledger_cluster(s->c->ledger, w->job->number);
+	vec_foreach (&s->c->members, p)
+		if (*p && (*p)->view != CLUSTER_NONE &&
+		    ((*p)->view == d.cluster || (*p)->view == claimed))
+			ask_member(s, *p);
 }
 
 static bool is_excluded(const struct placement_exclusion *excluded, size_t n, uint32_t cluster,
@@ -158,37 +204,53 @@ static bool is_excluded(const struct placement_exclusion *excluded, size_t n, ui
 	return false;
 }
 
+/* Exchanges it for the better one. */
+static void keep_better(struct option *best, struct option *o)
+{
+	bool better = o->victims.items.len &&
+		      (!best->victims.items.len || evict_option_cmp(&o->weight, &best->weight) < 0);
+
+	if (better) {
+		struct option worse = *best;
+		*best = *o;
+		*o = worse;
+	}
+	kueue_victims_done(&o->victims);
+}
+
+static void take_option(struct search *s, const struct option *o)
+{
+	struct kueue_entry *e = s->e;
+
+	vec_clear(&e->victims.items);
+	vec_foreach (&o->victims.items, v)
+		vec_push(&e->victims.items, *v);
+	e->victims.borrows = o->victims.borrows;
+	claim_take(s->c, e->workload->owner, o->weight.cluster, o->slots, o->n_slots);
+}
+
 bool room_choose(struct core *c, struct kueue_entry *e)
 {
 	const struct workload *w = e->workload->owner;
 	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
 	size_t n = starvation_exclude(c, w->job, excluded);
-	struct kueue_victims best = {0};
-	struct evict_option best_option;
-	bool any = false;
+	struct search s = {.c = c, .e = e};
+	struct option best = {0};
 
+	ask_members(&s, excluded, n);
 	vec_foreach (&c->members, p) {
-		struct kueue_victims victims = {0};
-		struct evict_option option;
-		if (!*p || (*p)->view == CLUSTER_NONE ||
+		struct option o = {0};
+		if (!*p || !s.asked[(*p)->number] || (*p)->view == CLUSTER_NONE ||
 		    is_excluded(excluded, n, (*p)->view, c->now))
 			continue;
-		bool found = try_member(c, *p, e, &victims, &option);
-		if (found && (!any || evict_option_cmp(&option, &best_option) < 0)) {
-			struct kueue_victims worse = best;
-			best = victims;
-			victims = worse;
-			best_option = option;
-			any = true;
-		}
-		kueue_victims_done(&victims);
+		(void)try_member(&s, *p, &o);
+		keep_better(&best, &o);
 	}
-	if (any) {
-		vec_clear(&e->victims.items);
-		vec_foreach (&best.items, v)
-			vec_push(&e->victims.items, *v);
-		e->victims.borrows = best.borrows;
-	}
-	kueue_victims_done(&best);
+	bool any = best.victims.items.len > 0;
+	if (any)
+		take_option(&s, &best);
+	kueue_victims_done(&best.victims);
+	map_done(&s.jobs);
+	arena_done(&s.mem);
 	return any;
 }

@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "core/admission/pump.h"
 #include "core/job.h"
+#include "core/kueue/claim.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/compose.h"
 #include "core/kueue/evict.h"
@@ -108,6 +109,7 @@ void workload_destroy(struct core *c, struct workload *w)
 {
 	struct kueue *k = c->kueue;
 
+	claim_drop(c, w);
 	workload_forget_asks(c, w);
 	vec_foreach (&k->placing, p)
 		if (*p == w)
@@ -145,6 +147,7 @@ void workload_withdraw(struct core *c, struct workload *w)
 {
 	if (!w->unit)
 		return;
+	claim_drop(c, w);
 	provisioning_check_drop(c, w);
 	workload_forget_asks(c, w);
 	workload_uncount_usage(c, w);

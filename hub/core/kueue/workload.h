@@ -88,6 +88,7 @@ struct workload {
 	struct provisioning_check *provisioning; /* provisioning_check.h; or NULL */
 	bool checking;				 /* in kueue->checking */
 	char *misasked; /* why what it asks of a member cannot be, or NULL */
+	bool claims;	/* in kueue->claims: nodes are kept for it (claim.h) */
 
 	/* rows */
 	bool exists, deleting;

@@ -220,6 +220,80 @@ static void what_finds_no_other_node_moves_when_one_comes(void **state)
 	world_done(&w);
 }
 
+/* A node of 4 GPUs with a pod of 4, which is to leave for job 1. */
+static void a_claim_keeps_nodes_that_others_still_stand_on(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 1, 100, 4);
+	struct ask *a = ask_of(&w, s, NULL);
+	const struct fit_slot slot = {0, 0, 1};
+
+	add_nodes(&w, c, 1, 8000, 4);
+	charge_pod(&w, c, 0, 100, 4, true);
+	assert_int_equal(ledger_claim(w.l, 1, s, c, &slot, 1, &w.err), 0);
+	assert_int_equal(cluster_view_node_free(w.f, c, 0, w.gpu), -4);
+	charge_pod(&w, c, 0, 100, 4, false);
+	assert_int_equal(place(&w, a, 2), CLUSTER_NONE);
+	/* A claim is no placement: that takes its place. */
+	assert_int_equal(ledger_assume(w.l, 1, s, c, &slot, 1, 0, &w.err), -EEXIST);
+	assert_true(ledger_drop(w.l, 1));
+	assert_int_equal(place(&w, a, 2), c);
+	placer_ask_unref(w.p, a);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+static void a_claim_is_replaced_and_the_same_one_changes_nothing(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 1, 100, 4);
+	const struct fit_slot first = {0, 0, 1}, second = {1, 0, 1}, none = {7, 0, 1};
+
+	add_nodes(&w, c, 2, 8000, 4);
+	assert_int_equal(ledger_claim(w.l, 1, s, c, &first, 1, &w.err), 0);
+	uint64_t version = w.f->version;
+	assert_int_equal(ledger_claim(w.l, 1, s, c, &first, 1, &w.err), 0);
+	assert_int_equal(w.f->version, version);
+	assert_int_equal(ledger_claim(w.l, 1, s, c, &second, 1, &w.err), 0);
+	assert_int_equal(cluster_view_node_free(w.f, c, 0, w.gpu), 4);
+	assert_int_equal(cluster_view_node_free(w.f, c, 1, w.gpu), 0);
+	assert_int_equal(ledger_claim(w.l, 1, s, c, &none, 1, &w.err), -EINVAL);
+	assert_int_equal(ledger_count(w.l), 0);
+	assert_int_equal(ledger_assume(w.l, 2, s, c, &first, 1, 0, &w.err), 0);
+	assert_int_equal(ledger_claim(w.l, 2, s, c, &first, 1, &w.err), -EEXIST);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+/* Job 2 is assumed on the node that job 1 claims beyond what it has: nobody moves for a claim. */
+static void assumed_pods_do_not_move_for_a_claim(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 1, 100, 2);
+	const struct fit_slot slot = {0, 0, 1};
+
+	add_nodes(&w, c, 2, 8000, 4);
+	charge_pod(&w, c, 0, 100, 2, true);
+	assert_int_equal(ledger_assume(w.l, 2, s, c, &slot, 1, 0, &w.err), 0);
+	assert_int_equal(ledger_claim(w.l, 1, s, c, &slot, 1, &w.err), 0);
+	ledger_crowded(w.l, c, 0);
+	ledger_rehome(w.l);
+	assert_int_equal(cluster_view_node_free(w.f, c, 0, w.gpu), -2);
+	assert_int_equal(cluster_view_node_free(w.f, c, 1, w.gpu), 4);
+	/* A pod of 2 more is bound there: now the assumed one has no room, claim or not. */
+	charge_pod(&w, c, 0, 100, 2, true);
+	ledger_crowded(w.l, c, 0);
+	ledger_rehome(w.l);
+	assert_int_equal(cluster_view_node_free(w.f, c, 0, w.gpu), -2);
+	assert_int_equal(cluster_view_node_free(w.f, c, 1, w.gpu), 2);
+	charge_pod(&w, c, 0, 100, 4, false);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
 static void deadlines_come_up_in_order_and_can_be_moved(void **state)
 {
 	struct world w = world_create();
@@ -349,6 +423,9 @@ int main(void)
 	    cmocka_unit_test(a_pod_on_another_node_frees_the_one_that_was_assumed),
 	    cmocka_unit_test(what_was_assumed_where_another_pod_was_bound_moves_on),
 	    cmocka_unit_test(what_finds_no_other_node_moves_when_one_comes),
+	    cmocka_unit_test(a_claim_keeps_nodes_that_others_still_stand_on),
+	    cmocka_unit_test(a_claim_is_replaced_and_the_same_one_changes_nothing),
+	    cmocka_unit_test(assumed_pods_do_not_move_for_a_claim),
 	    cmocka_unit_test(deadlines_come_up_in_order_and_can_be_moved),
 	    cmocka_unit_test(what_has_no_node_is_held_against_the_sums),
 	    cmocka_unit_test(what_makes_no_sense_is_refused_and_changes_nothing),

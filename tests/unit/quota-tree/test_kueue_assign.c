@@ -697,7 +697,8 @@ static void quota_still_counts_in_later_combinations(void **state)
 
 static void what_fits_comes_before_what_needs_preemption(void **state)
 {
-	/* two is free, one is full of low's work: FIT in two, then PREEMPT in one. */
+	/* two is free, one is full of low's work: FIT in two, the same again for whoever could
+	 * leave nodes there, then PREEMPT in one. */
 	struct kt_world w = kt_world();
 	uint32_t q;
 	struct kueue_workload *wl =
@@ -705,6 +706,10 @@ static void what_fits_comes_before_what_needs_preemption(void **state)
 
 	kueue_assign(w.f, wl, NULL, &w.a);
 	assert_string_equal(flavor_of(&w, 0), "two");
+	assert_true(kueue_assign_next(w.f, wl, &w.a));
+	assert_string_equal(flavor_of(&w, 0), "two");
+	assert_int_equal(w.a.mode, KUEUE_FIT);
+	assert_int_equal(w.a.pass, KUEUE_PASS_ROOM);
 	assert_true(kueue_assign_next(w.f, wl, &w.a));
 	assert_string_equal(flavor_of(&w, 0), "one");
 	assert_int_equal(w.a.mode, KUEUE_PREEMPT);
