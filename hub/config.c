@@ -42,6 +42,8 @@ static const struct setting settings[] = {
     {"provisioning", "parallel", SETTING_INT, offsetof(struct config, provision_parallel), false},
     {"provisioning", "patience", SETTING_DURATION, offsetof(struct config, provision_patience),
      false},
+    {"provisioning", "discovery", SETTING_DURATION, offsetof(struct config, provision_discovery),
+     false},
     {"members", "keepFinished", SETTING_DURATION, offsetof(struct config, keep_finished), true},
     {"members", "probeInterval", SETTING_DURATION, offsetof(struct config, probe_interval), false},
     {"store", "keyFile", SETTING_TEXT, offsetof(struct config, key_file), false},
@@ -78,6 +80,7 @@ void config_init(struct config *c)
 	    .starve_after = 30 * 60 * USEC_PER_SEC,
 	    .provision_parallel = 1,
 	    .provision_patience = 10 * 60 * USEC_PER_SEC,
+	    .provision_discovery = 60 * USEC_PER_SEC,
 	    .log_level = LOG_INFO,
 	    .kueue = kueue_settings_default(),
 	};

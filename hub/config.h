@@ -24,9 +24,10 @@ struct config {
 	usec keep_finished;	 /* members.keepFinished */
 	usec probe_interval;	 /* members.probeInterval */
 	usec starve_after;	 /* starvation.after */
-	int provision_parallel;	 /* provisioning.parallel: 1 to 64 members asked for nodes at a time
-				  */
-	usec provision_patience; /* provisioning.patience: then the next one; 0: without end */
+	int provision_parallel;	 /* provisioning.parallel */
+	usec provision_patience; /* provisioning.patience */
+	/* provisioning.discovery */
+	usec provision_discovery;
 	char *key_file;		 /* store.keyFile; NULL: DATA_DIR/pki/secrets.keys */
 	uint64_t map_bytes;	 /* store.mapSize; 0: the store's default */
 	uint64_t log_max_bytes;	 /* store.logMaxBytes; 0: default */

@@ -210,6 +210,7 @@ static int open_core(struct hub *h, struct err *reterr)
 				   .starve_after = h->config.starve_after,
 				   .provision_parallel = (uint32_t)h->config.provision_parallel,
 				   .provision_patience = h->config.provision_patience,
+				   .provision_discovery = h->config.provision_discovery,
 				   .kueue = &h->config.kueue,
 				   .main_thread = pthread_self()},
 	    &h->core, reterr);

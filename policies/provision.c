@@ -8,6 +8,7 @@ struct provision_options provision_options_default(void)
 	return (struct provision_options){
 	    .parallel = 1,
 	    .patience_us = 600 * US_PER_S,
+	    .discovery_us = 60 * US_PER_S,
 	    .backoff_limit = 3,
 	    .backoff_base_us = 60 * US_PER_S,
 	    .backoff_max_us = 1800 * US_PER_S,
@@ -71,10 +72,14 @@ static void settle_on(const struct provision_view *v, const struct provision_try
 			ret->cancel[ret->n_cancel++] = v->tries[i].cluster;
 }
 
-/* Out of patience, while somebody else could be asked in its place. */
-static bool is_late(const struct provision_view *v, const struct provision_try *t)
+/* When a request is given up while somebody else could be asked in its place. */
+static int64_t late_at(const struct provision_view *v, const struct provision_try *t)
 {
-	return v->options->patience_us && v->now_us - t->since_us >= v->options->patience_us;
+	int64_t wait = v->options->patience_us, discovery = v->options->discovery_us;
+
+	if (t->phase == PROVISION_PENDING && discovery && (!wait || discovery < wait))
+		wait = discovery;
+	return wait && t->since_us <= INT64_MAX - wait ? t->since_us + wait : INT64_MAX;
 }
 
 static void go_on(const struct provision_view *v, struct provision_plan *ret)
@@ -91,16 +96,21 @@ static void go_on(const struct provision_view *v, struct provision_plan *ret)
 		const struct provision_try *t = &v->tries[i];
 		if (!is_live(t))
 			continue;
-		if (!is_late(v, t)) {
-			int64_t due = t->since_us + v->options->patience_us;
-			if (v->options->patience_us && due < ret->again_us)
-				ret->again_us = due;
+		int64_t late = late_at(v, t);
+		if (v->now_us < late) {
+			if (late < ret->again_us)
+				ret->again_us = late;
 			continue;
 		}
 		if (!next_untried(v, &at, &cluster))
 			continue;
 		ret->cancel[ret->n_cancel++] = t->cluster;
 		ret->create[ret->n_create++] = cluster;
+	}
+	if (ret->n_create) {
+		const struct provision_try fresh = {.since_us = v->now_us};
+		int64_t late = late_at(v, &fresh);
+		ret->again_us = late < ret->again_us ? late : ret->again_us;
 	}
 	if (live || ret->n_create || !v->n_tries)
 		return;

@@ -6,7 +6,8 @@
  *
  * In one cluster Kueue's controller makes one request per attempt (reference/kueue.md section 2.8).
  * In a fleet an attempt is a round: the request goes to at most `parallel` candidates at a time, in
- * their order; to the next one when one fails or has waited past `patience`; the first that says
+ * their order; to the next one when one fails or has waited past `patience` (past `discovery` when
+ * nobody has even accepted it); the first that says
  * Provisioned is the workload's member, the others are cancelled. A round in which every candidate
  * failed, or let its booking expire before the workload was admitted, is a failed attempt: tried
  * again with back-off, or rejected past the limit.
@@ -40,11 +41,14 @@ struct provision_try {
 struct provision_options {
 	uint32_t parallel;	 /* at least 1 */
 	int64_t patience_us;	 /* 0: a request is never given up for the next candidate */
+	int64_t discovery_us;	 /* so long for one that is still PENDING, where that is less: its
+				  * cluster may have no autoscaler for the class. 0: as the others */
 	int32_t backoff_limit;	 /* retryStrategy.backoffLimitCount */
 	int64_t backoff_base_us; /* backoffBaseSeconds */
 	int64_t backoff_max_us;	 /* backoffMaxSeconds */
 };
-/* 1 cluster at a time, 10 minutes; Kueue's 3 retries, 60 s doubling up to 1,800 s. */
+/* 1 cluster at a time, 10 minutes, 1 minute until it is accepted; Kueue's 3 retries, 60 s doubling
+ * up to 1,800 s. */
 struct provision_options provision_options_default(void);
 
 struct provision_view {

@@ -28,6 +28,7 @@ struct core_options {
 	usec starve_after;	     /* gangs that wait longer get a reservation; 0: none does */
 	uint32_t provision_parallel; /* members asked for nodes at a time; 0: one */
 	usec provision_patience;     /* then the next is asked; 0: without end */
+	usec provision_discovery;    /* the same until one has accepted it; 0: as patience */
 	const struct kueue_settings *kueue; /* NULL: Kueue's defaults */
 	pthread_t main_thread;		    /* gets SIGTERM when the core ends by itself */
 	usec (*clock)(void *arg);	    /* UTC; NULL: clock_now() */

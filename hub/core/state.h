@@ -275,6 +275,7 @@ struct core_settings {
 	usec starve_after;	     /* starvation.after; 0: nothing is ever reserved */
 	uint32_t provision_parallel; /* provisioning.parallel */
 	usec provision_patience;     /* provisioning.patience; 0: without end */
+	usec provision_discovery;    /* provisioning.discovery; 0: as patience */
 	struct kueue_settings kueue;
 };
 

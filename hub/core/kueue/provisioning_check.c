@@ -97,6 +97,7 @@ bool provisioning_check_terms(struct core *c, struct provisioning_request *r,
 	*ret = (struct provisioning_terms){.options = provision_options_default(), .attempt = 1};
 	ret->options.parallel = c->settings.provision_parallel;
 	ret->options.patience_us = c->settings.provision_patience;
+	ret->options.discovery_us = c->settings.provision_discovery;
 	if (!r->workload)
 		return true;
 	struct workload *w = workload_find(c, span_of(r->ns), span_of(r->workload));

@@ -42,6 +42,7 @@ static void read_retries(const struct core *c, const struct cJSON *s, struct pro
 	*o = provision_options_default();
 	o->parallel = c->settings.provision_parallel;
 	o->patience_us = c->settings.provision_patience;
+	o->discovery_us = c->settings.provision_discovery;
 	o->backoff_limit = (int32_t)number(s, "backoffLimitCount", o->backoff_limit);
 	o->backoff_base_us =
 	    number(s, "backoffBaseSeconds", o->backoff_base_us / USEC_PER_SEC) * USEC_PER_SEC;

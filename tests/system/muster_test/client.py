@@ -30,6 +30,8 @@ KINDS = {
     "jobsets": ("/apis/jobset.x-k8s.io/v1alpha2", True),
     "rayjobs": ("/apis/ray.io/v1", True),
     "workloads": ("/apis/kueue.x-k8s.io/v1beta2", True),
+    "provisioningrequests": ("/apis/autoscaling.x-k8s.io/v1", True),
+    "podtemplates": ("/api/v1", True),
     "priorityclasses": ("/apis/scheduling.k8s.io/v1", False),
     "propagationpolicies": ("/apis/policy.one.alibabacloud.com/v1alpha1", True),
     "clusterpropagationpolicies": ("/apis/policy.one.alibabacloud.com/v1alpha1", False),

@@ -169,6 +169,22 @@ static void a_member_that_takes_too_long_gives_way_to_the_next(void **state)
 	assert_non_null(model_copy(b, "default", "r"));
 }
 
+static void a_member_that_accepts_nothing_gives_way_sooner(void **state)
+{
+	struct world *w = *state;
+	struct model *a = world_join(w, "c1", 1, 8), *b = world_join(w, "c2", 1, 8);
+
+	w->core->settings.provision_discovery = 60 * USEC_PER_SEC;
+	template(w, "pod");
+	request(w, "r");
+	world_settle(w);
+	assert_non_null(model_copy(a, "default", "r"));
+	world_advance(w, 61 * USEC_PER_SEC);
+	world_settle(w);
+	assert_null(model_copy(a, "default", "r"));
+	assert_non_null(model_copy(b, "default", "r"));
+}
+
 static void of_several_that_are_asked_the_first_with_nodes_wins(void **state)
 {
 	struct world *w = *state;
@@ -768,6 +784,7 @@ int main(void)
 	    STORY(a_request_without_a_member_says_so_and_goes_to_the_first_that_comes),
 	    STORY(what_one_member_fails_the_next_is_asked),
 	    STORY(a_member_that_takes_too_long_gives_way_to_the_next),
+	    STORY(a_member_that_accepts_nothing_gives_way_sooner),
 	    STORY(of_several_that_are_asked_the_first_with_nodes_wins),
 	    STORY(a_member_that_does_not_take_the_class_is_not_asked),
 	    STORY(a_foreign_object_of_the_name_is_left_alone),

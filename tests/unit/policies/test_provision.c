@@ -60,6 +60,19 @@ static void patience_ends_and_the_next_takes_the_place(void **state)
 	assert_int_equal(p.create[0], WEST);
 }
 
+static void a_request_that_nobody_accepts_moves_on_sooner(void **state)
+{
+	const struct provision_try t[] = {{EAST, PROVISION_PENDING, 0}};
+	struct provision_plan p = decide(1, NULL, 0, 1, false, 0);
+	assert_int_equal(p.again_us, 60 * S);
+	p = decide(1, t, 1, 1, false, 59 * S);
+	assert_int_equal(p.n_cancel, 0);
+	assert_int_equal(p.again_us, 60 * S);
+	p = decide(1, t, 1, 1, false, 60 * S);
+	assert_int_equal(p.cancel[0], EAST);
+	assert_int_equal(p.create[0], WEST);
+}
+
 static void the_last_candidate_is_waited_for_without_end(void **state)
 {
 	const struct provision_try t[] = {{EAST, PROVISION_CANCELLED, 0},
@@ -135,6 +148,7 @@ int main(void)
 	    cmocka_unit_test(the_first_candidate_is_asked_alone),
 	    cmocka_unit_test(a_failure_asks_the_next),
 	    cmocka_unit_test(patience_ends_and_the_next_takes_the_place),
+	    cmocka_unit_test(a_request_that_nobody_accepts_moves_on_sooner),
 	    cmocka_unit_test(the_last_candidate_is_waited_for_without_end),
 	    cmocka_unit_test(of_several_the_first_provisioned_wins),
 	    cmocka_unit_test(a_round_that_failed_everywhere_is_retried_with_backoff),

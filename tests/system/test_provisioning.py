@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""Queued provisioning as its users know it, through kubectl and simulated autoscalers: a sample job
+whose queue asks for nodes, a request by hand with a job that takes its nodes, and every way in
+which it ends otherwise: failed, over quota, expired, revoked, cancelled."""
+
+import json
+
+from muster_test import Fleet, check, main
+from muster_test import objects as make
+from muster_test.client import until
+from muster_test.watch import condition, is_true
+
+CLASS = "queued-provisioning.gke.io"
+POOL = "cloud.google.com/gke-nodepool"
+CONSUME = ("autoscaling.x-k8s.io/consume-provisioning-request",
+           "cluster-autoscaler.kubernetes.io/consume-provisioning-request")
+
+QUEUES = """
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata:
+  name: "default-flavor"
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: AdmissionCheck
+metadata:
+  name: dws-prov
+spec:
+  controllerName: kueue.x-k8s.io/provisioning-request
+  parameters:
+    apiGroup: kueue.x-k8s.io
+    kind: ProvisioningRequestConfig
+    name: dws-config
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ProvisioningRequestConfig
+metadata:
+  name: dws-config
+spec:
+  provisioningClassName: queued-provisioning.gke.io
+  managedResources:
+  - nvidia.com/gpu
+  retryStrategy: {backoffLimitCount: 1, backoffBaseSeconds: 1, backoffMaxSeconds: 2}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata:
+  name: "dws-cluster-queue"
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: ["cpu", "memory", "nvidia.com/gpu"]
+    flavors:
+    - name: "default-flavor"
+      resources:
+      - name: "cpu"
+        nominalQuota: 10000
+      - name: "memory"
+        nominalQuota: 10000Gi
+      - name: "nvidia.com/gpu"
+        nominalQuota: 10000
+  admissionChecks:
+  - dws-prov
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata:
+  namespace: "default"
+  name: "dws-local-queue"
+spec:
+  clusterQueue: "dws-cluster-queue"
+"""
+
+
+def pool(name, count=4, quota=None, delay="3s"):
+    """Nodes of two GPUs each that come when they are asked for."""
+    annotations = {"muster.dev/sim-autoscale": CLASS, "muster.dev/sim-count": str(count),
+                   "muster.dev/sim-provision-delay": delay}
+    if quota:
+        annotations["muster.dev/sim-quota"] = str(quota)
+    node = make.node(name, gpus=2, cpu="16", memory="64Gi", labels={POOL: name})
+    node["metadata"]["annotations"] = annotations
+    node["spec"] = {"taints": [
+        {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"},
+        {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]}
+    return node
+
+
+def plain():
+    return make.node("plain", gpus=0, cpu="8")
+
+
+def sample_job(name, node_pool, pods=1, duration="2s", gpus=1):
+    job = make.batch_job(name, pods=pods, gpus=gpus, cpu="100m", memory="100Mi", duration=duration,
+                         nodeSelector={POOL: node_pool},
+                         tolerations=[{"key": "nvidia.com/gpu", "operator": "Exists",
+                                       "effect": "NoSchedule"}])
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "dws-local-queue"}
+    job["metadata"]["annotations"] = {"provreq.kueue.x-k8s.io/maxRunDurationSeconds": "600"}
+    job["spec"]["suspend"] = True
+    return job
+
+
+def template(name, node_pool):
+    t = sample_job("t", node_pool)["spec"]["template"]
+    return {"apiVersion": "v1", "kind": "PodTemplate",
+            "metadata": {"name": name, "namespace": "default"}, "template": t}
+
+
+def request(name, template_name, count=1, run="3600"):
+    return {"apiVersion": "autoscaling.x-k8s.io/v1beta1", "kind": "ProvisioningRequest",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"provisioningClassName": CLASS,
+                     "parameters": {"maxRunDurationSeconds": run},
+                     "podSets": [{"count": count, "podTemplateRef": {"name": template_name}}]}}
+
+
+def kubectl(fleet):
+    return [k for k in fleet.kubectls() if k.version == "PATH"][0]
+
+
+def lacks(reason):
+    def holds(o):
+        c = condition(o, "Provisioned") or {}
+        return c.get("status") == "False" and c.get("reason") == reason
+    return holds
+
+
+def of_job(job, holds):
+    """For a watch of ProvisioningRequests or Workloads: the job's."""
+    return lambda objects: any(o["metadata"]["name"].startswith(f"job-{job}-") and holds(o)
+                               for o in objects.values())
+
+
+def story_the_sample_job_gets_its_nodes_and_completes(fleet):
+    """A job waits for nodes: Accepted, Provisioned, Completed; kubectl describe tells it"""
+    fleet.start_hub(config={"provisioning": {"discovery": "2s", "patience": "1h"}})
+    small = fleet.start_sim("a-small", [plain()])
+    sim = fleet.start_sim("gpus", [plain(), pool("queued")])
+    fleet.join(small, sim)
+    k = kubectl(fleet)
+    created = k("create", "-f", "-", stdin=QUEUES)
+    check("admissioncheck.kueue.x-k8s.io/dws-prov created" in created, "the queue is set up",
+          created)
+    k("wait", "--for=condition=Active", "--timeout=60s", "admissioncheck/dws-prov",
+      "clusterqueue/dws-cluster-queue")
+    requests, workloads = fleet.watch("provisioningrequests"), fleet.watch("workloads")
+    out = k("create", "-f", "-", stdin=sample_job("sample-job", "queued"))
+    check("job.batch/sample-job created" in out, "the sample job is created", out)
+    requests.await_state("accepted, without nodes yet",
+                         of_job("sample-job", lambda o: is_true(o, "Accepted")
+                                and lacks("NotProvisioned")(o)))
+    requests.await_state("provisioned", of_job("sample-job", lambda o: is_true(o, "Provisioned")))
+    [r] = fleet.client.items("provisioningrequests", "default") or [None]
+    check(r["spec"]["parameters"] == {"maxRunDurationSeconds": "600"} and
+          len(r["spec"]["podSets"]) == 1 and r["metadata"]["name"].endswith("-dws-prov-1") and
+          r["metadata"]["annotations"]["muster.dev/cluster"] == "gpus",
+          "the request has the job's parameter, one pod set, and names its cluster", r)
+    workloads.await_state("admitted", of_job("sample-job", lambda o: is_true(o, "Admitted")))
+    [w] = fleet.client.items("workloads", "default")
+    state = w["status"]["admissionChecks"][0]
+    given = state["podSetUpdates"][0]["annotations"]
+    check(state["state"] == "Ready" and all(given[c] == r["metadata"]["name"] for c in CONSUME),
+          "the check is Ready and tells the pods which request is theirs", state)
+    fleet.watch("jobs").await_object("sample-job", "completes", lambda o: is_true(o, "Complete"))
+    [run] = [x for x in sim.runs() if x["pod"].startswith("sample-job-")]
+    check(run["node"].startswith("queued-") and not small.runs(),
+          "its pod ran on a node that came for it, on the member that could", run)
+    shown = k("describe", "job", "sample-job")
+    for words in ("Created Workload: default/job-sample-job-", "Admitted by clusterQueue "
+                  "dws-cluster-queue", "Created pod: sample-job-", "Job completed"):
+        check(words in shown, f"kubectl describe says \"{words}\"", shown)
+    requests.await_state("gone with the job's end", lambda objects: not objects)
+    until("the member's copy and template are gone", lambda: not
+          sim.client.items("provisioningrequests", "default") and not
+          sim.client.items("podtemplates", "default"))
+    check(True, "its requests and templates are gone at the hub and on the member")
+
+
+def story_a_job_without_any_pool_fails_and_is_given_up(fleet):
+    """No pool can hold the pods: Failed on every member, one retry, then deactivated"""
+    fleet.start_hub()
+    sims = [fleet.start_sim(name, [plain(), pool("queued")]) for name in ("one", "two")]
+    fleet.join(*sims)
+    k = kubectl(fleet)
+    k("create", "-f", "-", stdin=QUEUES)
+    requests, workloads = fleet.watch("provisioningrequests"), fleet.watch("workloads")
+    k("create", "-f", "-", stdin=sample_job("lost", "no-such-pool"))
+    requests.await_state("the second attempt failed too",
+                         of_job("lost", lambda o: o["metadata"]["name"].endswith("-2")
+                                and is_true(o, "Failed")))
+    workloads.await_state("deactivated", of_job("lost", lambda o: not o["spec"]["active"]))
+    [w] = fleet.client.items("workloads", "default")
+    check((condition(w, "Evicted") or {}).get("reason") == "DeactivatedDueToAdmissionCheck",
+          "the Workload says why", w["status"])
+    shown = k("describe", "provreq")
+    check("NoMatchingNodePool" in shown and "No node pool of class" in shown,
+          "kubectl describe provreq has the member's reason", shown)
+    shown = k("describe", "workload", w["metadata"]["name"])
+    check("AdmissionCheckRejected" in shown, "and its events the end", shown)
+    until("nothing is left on the members", lambda: not any(
+        s.client.items("provisioningrequests", "default") for s in sims))
+    check(not any(s.runs() for s in sims), "no pod ever ran")
+
+
+def story_quota_is_exceeded_and_the_job_is_cancelled(fleet):
+    """QuotaExceeded is told by describe, by the check and by muster why; deleting cancels"""
+    fleet.start_hub()
+    sim = fleet.start_sim("gpus", [plain(), pool("queued", quota=1)])
+    fleet.join(sim)
+    k = kubectl(fleet)
+    k("create", "-f", "-", stdin=QUEUES)
+    requests, workloads = fleet.watch("provisioningrequests"), fleet.watch("workloads")
+    k("create", "-f", "-", stdin=sample_job("big", "queued", pods=4))
+    requests.await_state("over quota", of_job("big", lacks("QuotaExceeded")))
+    shown = k("describe", "provreq")
+    check("QuotaExceeded" in shown and "Quota 'queued' exceeded. Limit: 1" in shown,
+          "kubectl describe provreq shows the quota and its limit", shown)
+    workloads.await_state("the check says it", of_job("big", lambda o: "QuotaExceeded" in
+                          o["status"]["admissionChecks"][0].get("message", "")))
+    why = fleet.muster("why", "job/big").stdout
+    check("QuotaExceeded" in why and "gpus" in why, "muster why passes it on", why)
+    k("delete", "job", "big")
+    requests.await_state("cancelled", lambda objects: not objects)
+    until("cancelled on the member", lambda: not
+          sim.client.items("provisioningrequests", "default"))
+    check(len(sim.client.items("nodes")) == 1, "no node ever came")
+
+
+def story_a_request_by_hand_serves_the_job_that_names_it(fleet):
+    """PodTemplate, ProvisioningRequest, then a job that consumes it; the booking expires later"""
+    fleet.start_hub()
+    sim = fleet.start_sim("gpus", [plain(), pool("queued")], time_scale=60)
+    fleet.join(sim)
+    k = kubectl(fleet)
+    requests = fleet.watch("provisioningrequests")
+    job = sample_job("by-hand", "queued", pods=2, duration="30s")
+    del job["metadata"]["labels"], job["spec"]["suspend"]
+    job["spec"]["template"]["metadata"]["annotations"].update({
+        "cluster-autoscaler.kubernetes.io/consume-provisioning-request": "hand",
+        "cluster-autoscaler.kubernetes.io/provisioning-class-name": CLASS})
+    k("create", "-f", "-", stdin=job)
+    until("muster why tells what the job waits for", lambda: "hand" in
+          fleet.muster("why", "job/by-hand").stdout)
+    out = k("apply", "-f", "-", stdin=template("pods", "queued"))
+    check("podtemplate/pods created" in out, "the PodTemplate is created", out)
+    k("apply", "-f", "-", stdin=request("hand", "pods", count=2))
+    requests.await_object("hand", "is provisioned", lambda o: is_true(o, "Provisioned"))
+    check("hand" in k("get", "provreq"), "kubectl get provreq lists it")
+    fleet.watch("jobs").await_object("by-hand", "completes", lambda o: is_true(o, "Complete"))
+    runs = [x for x in sim.runs() if x["pod"].startswith("by-hand-")]
+    check(len(runs) == 2 and all(x["node"].startswith("queued-") for x in runs),
+          "both pods ran on the request's nodes", runs)
+    requests.await_object("hand", "has an expired booking",
+                          lambda o: is_true(o, "BookingExpired"))
+    until("idle nodes are removed", lambda: len(sim.client.items("nodes")) == 1)
+    check(True, "ten minutes later the booking has expired and the nodes are gone")
+    refused = fleet.client.refused(
+        "PATCH", "/apis/autoscaling.x-k8s.io/v1/namespaces/default/provisioningrequests/hand",
+        {"spec": {"provisioningClassName": "other"}}, content_type="application/merge-patch+json")
+    check("immutable" in json.dumps(refused.status), "its spec cannot be changed", refused.status)
+
+
+def story_nodes_go_when_their_time_is_up(fleet):
+    """maxRunDurationSeconds: CapacityRevoked, pods and nodes go, the job is deactivated"""
+    fleet.start_hub()
+    sim = fleet.start_sim("gpus", [plain(), pool("queued", delay="1s")])
+    fleet.join(sim)
+    k = kubectl(fleet)
+    k("create", "-f", "-", stdin=QUEUES)
+    workloads = fleet.watch("workloads")
+    job = sample_job("long", "queued", duration="600s")
+    job["metadata"]["annotations"]["provreq.kueue.x-k8s.io/maxRunDurationSeconds"] = "4"
+    k("create", "-f", "-", stdin=job)
+    workloads.await_state("admitted", of_job("long", lambda o: is_true(o, "Admitted")))
+    workloads.await_state("deactivated", of_job("long", lambda o: not o["spec"]["active"]))
+    until("the nodes are gone", lambda: len(sim.client.items("nodes")) == 1)
+    until("the pods are gone", lambda: not sim.client.items("pods", "default"))
+    check(True, "the nodes and the pods on them are gone, and the job does not come back")
+
+
+def story_a_request_is_cancelled_by_deleting_it(fleet):
+    """kubectl delete provreq before the nodes come, with the hub killed in between"""
+    fleet.start_hub()
+    sim = fleet.start_sim("gpus", [plain(), pool("queued", delay="3600s")])
+    fleet.join(sim)
+    k = kubectl(fleet)
+    k("apply", "-f", "-", stdin=template("pods", "queued"))
+    k("apply", "-f", "-", stdin=request("later", "pods"))
+    fleet.watch("provisioningrequests").await_object(
+        "later", "is accepted", lambda o: is_true(o, "Accepted"))
+    fleet.stop_watches()
+    fleet.hub.kill()
+    fleet.restart_hub()
+    [copy] = sim.client.items("provisioningrequests", "default")
+    check(copy["metadata"]["name"] == "later", "the member has it, once, after a restart", copy)
+    k("delete", "provreq", "later", "-n", "default")
+    until("it is gone on the member too", lambda: not
+          sim.client.items("provisioningrequests", "default"))
+    until("with its template", lambda: not sim.client.items("podtemplates", "default"))
+    check(len(sim.client.items("nodes")) == 1, "no node came")
+
+
+if __name__ == "__main__":
+    main(globals(), Fleet)
