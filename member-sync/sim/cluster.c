@@ -125,8 +125,9 @@ static int load_type(struct cluster *c, struct store_reader *r, const struct kin
 /* Owners before what they own: nodes, JobSets, other jobs, pods. */
 static int load_caches(struct cluster *c, struct err *reterr)
 {
-	static const uint16_t jobs[] = {TYPE_JOB_SET, TYPE_JOB,	    TYPE_PYTORCH_JOB,
-					TYPE_TF_JOB,  TYPE_MPI_JOB, TYPE_RAY_JOB};
+	static const uint16_t jobs[] = {
+	    TYPE_JOB_SET,     TYPE_JOB,	       TYPE_PYTORCH_JOB, TYPE_TF_JOB,  TYPE_MPI_JOB,
+	    TYPE_XGBOOST_JOB, TYPE_PADDLE_JOB, TYPE_JAX_JOB,	 TYPE_RAY_JOB, TYPE_RAY_CLUSTER};
 	auto_reader *r = NULL;
 	c->scheduler = scheduler_create();
 	c->provisioning = cluster_provisioning_create(c);

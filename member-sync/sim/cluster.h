@@ -2,8 +2,8 @@
 #define MEMBER_SYNC_SIM_CLUSTER_H
 /*
  * One simulated member cluster: a store, the registry over it, an inbox for its API front, and
- * the controllers that make jobs run: scheduler, kubelets, Job, JobSet, PyTorchJob, TFJob, MPIJob
- * and RayJob.
+ * the controllers that make jobs run: scheduler, kubelets, Job, JobSet, the training operator's six
+ * kinds, RayJob and RayCluster.
  *
  * Everything happens in steps on one core thread, shared by all clusters of a process. A step is
  * one batch of the registry: commands from the API, pods whose time has come, pods to schedule,

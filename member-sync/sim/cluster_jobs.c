@@ -14,7 +14,11 @@ bool cluster_jobs_is_kind(const struct kind *k)
 	case TYPE_PYTORCH_JOB:
 	case TYPE_TF_JOB:
 	case TYPE_MPI_JOB:
+	case TYPE_XGBOOST_JOB:
+	case TYPE_PADDLE_JOB:
+	case TYPE_JAX_JOB:
 	case TYPE_RAY_JOB:
+	case TYPE_RAY_CLUSTER:
 		return true;
 	default:
 		return false;
@@ -23,10 +27,11 @@ bool cluster_jobs_is_kind(const struct kind *k)
 
 static enum sim_job_type type_of(const struct kind *k)
 {
-	return k->type == TYPE_JOB	 ? SIM_BATCH
-	       : k->type == TYPE_JOB_SET ? SIM_JOB_SET
-	       : k->type == TYPE_RAY_JOB ? SIM_RAY
-					 : SIM_TRAINING;
+	return k->type == TYPE_JOB	     ? SIM_BATCH
+	       : k->type == TYPE_JOB_SET     ? SIM_JOB_SET
+	       : k->type == TYPE_RAY_JOB     ? SIM_RAY
+	       : k->type == TYPE_RAY_CLUSTER ? SIM_RAY_CLUSTER
+					     : SIM_TRAINING;
 }
 
 bool cluster_jobs_finished(const struct sim_job *j)
@@ -38,6 +43,8 @@ bool cluster_jobs_finished(const struct sim_job *j)
 		return job_set_finished(j->state.job_set);
 	case SIM_TRAINING:
 		return training_finished(&j->state.training);
+	case SIM_RAY_CLUSTER:
+		return false; /* it stays until it is deleted */
 	default:
 		return ray_job_finished(&j->state.ray);
 	}

@@ -14,6 +14,7 @@
 #include "member-sync/sim/batch_job.h"
 #include "member-sync/sim/cluster.h"
 #include "member-sync/sim/job_set.h"
+#include "member-sync/sim/ray_cluster.h"
 #include "member-sync/sim/ray_job.h"
 #include "member-sync/sim/runs.h"
 #include "member-sync/sim/scheduler.h"
@@ -71,7 +72,7 @@ struct sim_set {			   /* what the pods of one set are made from */
 	char name[64];
 };
 
-enum sim_job_type { SIM_BATCH, SIM_JOB_SET, SIM_TRAINING, SIM_RAY };
+enum sim_job_type { SIM_BATCH, SIM_JOB_SET, SIM_TRAINING, SIM_RAY, SIM_RAY_CLUSTER };
 
 struct sim_job {
 	const struct kind *kind;
@@ -86,12 +87,14 @@ struct sim_job {
 		struct job_set_spec *job_set; /* owned */
 		struct training_spec training;
 		struct ray_job_spec ray;
+		struct ray_cluster_spec ray_cluster;
 	} spec;
 	struct {
 		struct batch_job_state batch;
 		struct job_set_state *job_set; /* owned */
 		struct training_state training;
 		struct ray_job_state ray;
+		struct ray_cluster_state ray_cluster;
 	} state;
 	struct VEC(struct sim_set) sets;
 	uint64_t templates; /* hash of what `sets` were read from (training jobs); 0: none */

@@ -46,5 +46,7 @@ void job_set_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh);
 void job_set_codec_print(const struct sim_job *j, struct buf *out);
 void ray_job_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh);
 void ray_job_codec_print(const struct sim_job *j, struct buf *out);
+void ray_cluster_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh);
+void ray_cluster_codec_print(const struct sim_job *j, struct buf *out);
 
 #endif

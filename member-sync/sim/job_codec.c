@@ -124,6 +124,9 @@ int job_codec_read(struct sim_job *j, const struct store_object *o, bool fresh, 
 	case SIM_RAY:
 		ray_job_codec_read(j, tree, fresh);
 		break;
+	case SIM_RAY_CLUSTER:
+		ray_cluster_codec_read(j, tree, fresh);
+		break;
 	}
 	return 0;
 }
@@ -142,6 +145,9 @@ void job_codec_print_status(const struct sim_job *j, struct buf *out)
 		break;
 	case SIM_RAY:
 		ray_job_codec_print(j, out);
+		break;
+	case SIM_RAY_CLUSTER:
+		ray_cluster_codec_print(j, out);
 		break;
 	}
 }

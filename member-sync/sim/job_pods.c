@@ -95,7 +95,11 @@ static void ray_birth(const struct sim_job *j, const struct plan_create *slot, s
 	const char *group = j->sets.items[slot->set].name;
 	bool head = slot->set == 0;
 	suffix(j, slot, end);
-	snprintf(cluster, sizeof(cluster), "%.180s-%.5s%d", j->name, j->uid_text, slot->attempt);
+	if (j->type == SIM_RAY)
+		snprintf(cluster, sizeof(cluster), "%.180s-%.5s%d", j->name, j->uid_text,
+			 slot->attempt);
+	else
+		snprintf(cluster, sizeof(cluster), "%.190s", j->name);
 	if (head)
 		snprintf(t->name, sizeof(t->name), "%s-head-%s", cluster, end);
 	else
@@ -115,6 +119,8 @@ const char *job_pods_controller(const struct sim_job *j, char out[80])
 		return "jobset";
 	case SIM_RAY:
 		return "rayjob-controller";
+	case SIM_RAY_CLUSTER:
+		return "raycluster-controller";
 	default:
 		snprintf(out, 80, "%s-controller", j->kind->singular);
 		return out;
@@ -162,7 +168,7 @@ static int put_pod(struct cluster *c, const struct sim_job *j, const struct plan
 	buf_add_str(&w.text, "},\"annotations\":{");
 	snprintf(mine, sizeof(mine), "%s%s\"" POD_CODEC_SLOT "\":\"%d.%d.%d\"%s", t->annotations,
 		 *t->annotations ? "," : "", slot->set, slot->index, slot->attempt,
-		 j->type == SIM_RAY ? ",\"" POD_CODEC_FOREVER "\":\"true\"" : "");
+		 j->type >= SIM_RAY ? ",\"" POD_CODEC_FOREVER "\":\"true\"" : "");
 	add_members(&w.text, mine, set->annotations);
 	buf_add_char(&w.text, '}');
 	writer_owner(&w, j->kind, j->name, j->uid);
@@ -185,8 +191,9 @@ static const struct {
 	const char *name;
 	int port;
 } service_ports[] = {
-    [TRAINING_PYTORCH] = {"pytorchjob-port", 23456},
-    [TRAINING_TENSORFLOW] = {"tfjob-port", 2222},
+    [TRAINING_PYTORCH] = {"pytorchjob-port", 23456}, [TRAINING_TENSORFLOW] = {"tfjob-port", 2222},
+    [TRAINING_XGBOOST] = {"xgboostjob-port", 9999},  [TRAINING_PADDLE] = {"master", 36543},
+    [TRAINING_JAX] = {"jaxjob-port", 6666},
 };
 
 static int put_service(struct cluster *c, struct sim_job *j, const struct plan_create *slot,

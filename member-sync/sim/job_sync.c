@@ -132,6 +132,15 @@ static void sync_ray(struct sync *s)
 	carry_out(s);
 }
 
+static void sync_ray_cluster(struct sync *s)
+{
+	struct sim_job *j = s->j;
+	if (ray_cluster_decide(&j->spec.ray_cluster, s->views.items, s->views.len, s->c->now,
+			       &j->state.ray_cluster, &s->plan))
+		(void)!put_status(s);
+	carry_out(s);
+}
+
 static struct job_set_child child_view(const struct sim_job *k)
 {
 	const struct condition *failed = conditions_get(&k->state.batch.conditions, "Failed");
@@ -258,6 +267,9 @@ void job_sync(struct cluster *c, struct sim_job *j)
 		break;
 	case SIM_RAY:
 		sync_ray(&s);
+		break;
+	case SIM_RAY_CLUSTER:
+		sync_ray_cluster(&s);
 		break;
 	}
 	look_after_ttl(&s);

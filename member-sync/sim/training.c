@@ -6,7 +6,8 @@
 
 const char *training_kind_name(enum training_kind k)
 {
-	static const char *const names[] = {"PyTorchJob", "TFJob", "MPIJob"};
+	static const char *const names[] = {"PyTorchJob", "TFJob",     "MPIJob",
+					    "XGBoostJob", "PaddleJob", "JAXJob"};
 	return names[k];
 }
 

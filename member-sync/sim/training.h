@@ -1,8 +1,8 @@
 #ifndef MEMBER_SYNC_SIM_TRAINING_H
 #define MEMBER_SYNC_SIM_TRAINING_H
 /*
- * PyTorchJob, TFJob and MPIJob as training-operator v1.9 drives them (kubernetes-api.md 4.2):
- * one decision for the three, told apart by which replica type means success.
+ * PyTorchJob, TFJob, MPIJob, XGBoostJob, PaddleJob and JAXJob as training-operator v1.9 drives them
+ * (kubernetes-api.md 4.2): one decision for all, told apart by which replica type means success.
  *
  * Pure: see plan.h. One pod per (replica type, index); a failed pod whose restart policy allows
  * it is deleted, and made again once it is gone.
@@ -12,7 +12,14 @@
 
 #define TRAINING_MAX_TYPES 8
 
-enum training_kind { TRAINING_PYTORCH, TRAINING_TENSORFLOW, TRAINING_MPI };
+enum training_kind {
+	TRAINING_PYTORCH,
+	TRAINING_TENSORFLOW,
+	TRAINING_MPI,
+	TRAINING_XGBOOST,
+	TRAINING_PADDLE,
+	TRAINING_JAX,
+};
 enum training_restart { RESTART_ALWAYS, RESTART_ON_FAILURE, RESTART_NEVER, RESTART_EXIT_CODE };
 enum training_clean { CLEAN_NONE, CLEAN_RUNNING, CLEAN_ALL };
 

@@ -15,6 +15,9 @@ static const struct {
      "Never",
      {"Chief", "Evaluator", "Master", "PS", "Worker"}},
     {TYPE_MPI_JOB, TRAINING_MPI, "mpiReplicaSpecs", "Never", {"Launcher", "Worker"}},
+    {TYPE_XGBOOST_JOB, TRAINING_XGBOOST, "xgbReplicaSpecs", "Never", {"Master", "Worker"}},
+    {TYPE_PADDLE_JOB, TRAINING_PADDLE, "paddleReplicaSpecs", "OnFailure", {"Master", "Worker"}},
+    {TYPE_JAX_JOB, TRAINING_JAX, "jaxReplicaSpecs", "OnFailure", {"Worker"}},
 };
 
 static enum training_restart restart_of(const char *s)

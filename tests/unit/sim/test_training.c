@@ -378,6 +378,69 @@ static void nothing_follows_failed(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- the siblings: who decides, and the words ---- */
+
+static void an_xgboost_job_is_its_masters(void **state)
+{
+	w.spec.kind = TRAINING_XGBOOST;
+	w.spec.types[0].restart = w.spec.types[1].restart = RESTART_NEVER; /* its default */
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(1, 0, POD_RUNNING);
+	pod(1, 1, POD_RUNNING);
+	decide();
+	assert_string_equal(w.state.conditions.items[1].reason, "XGBoostJobRunning");
+	assert_string_equal(w.state.conditions.items[1].message, "XGBoostJob train is running.");
+	pod(1, 0, POD_SUCCEEDED);
+	pod(1, 1, POD_SUCCEEDED);
+	decide();
+	assert_false(training_finished(&w.state));
+	pod(0, 0, POD_SUCCEEDED);
+	decide();
+	assert_string_equal(w.state.conditions.items[2].message,
+			    "XGBoostJob train is successfully completed.");
+}
+
+static void a_paddle_job_without_a_master_is_its_workers(void **state)
+{
+	w.spec = (struct training_spec){.kind = TRAINING_PADDLE,
+					.types = {{"Worker", 2, RESTART_ON_FAILURE}},
+					.n_types = 1,
+					.backoff_limit = -1,
+					.active_deadline = -1,
+					.ttl = -1};
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(0, 1, POD_RUNNING);
+	decide();
+	assert_string_equal(w.state.conditions.items[1].message,
+			    "PaddleJob team/train is running.");
+	pod(0, 0, POD_SUCCEEDED);
+	decide();
+	assert_false(training_finished(&w.state)); /* all of them, not worker 0 */
+	pod(0, 1, POD_SUCCEEDED);
+	decide();
+	assert_string_equal(conditions(), "Created Running=False Succeeded");
+	assert_string_equal(w.state.conditions.items[2].reason, "PaddleJobSucceeded");
+}
+
+static void a_jax_job_fails_with_a_worker_that_may_not_restart(void **state)
+{
+	w.spec = (struct training_spec){.kind = TRAINING_JAX,
+					.types = {{"Worker", 2, RESTART_NEVER}},
+					.n_types = 1,
+					.backoff_limit = -1,
+					.active_deadline = -1,
+					.ttl = -1};
+	decide();
+	pod(0, 0, POD_RUNNING);
+	pod(0, 1, POD_FAILED);
+	decide();
+	assert_string_equal(w.state.conditions.items[w.state.conditions.n - 1].type, "Failed");
+	assert_string_equal(w.state.conditions.items[w.state.conditions.n - 1].message,
+			    "JAXJob train is failed because 1 Worker replica(s) failed.");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +463,9 @@ int main(void)
 	    T(a_tf_job_ends_with_worker_zero),
 	    T(an_mpi_job_follows_its_launcher),
 	    T(nothing_follows_failed),
+	    T(an_xgboost_job_is_its_masters),
+	    T(a_paddle_job_without_a_master_is_its_workers),
+	    T(a_jax_job_fails_with_a_worker_that_may_not_restart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
