@@ -234,6 +234,29 @@ static void hold_unplaced(struct ledger *l, struct entry *e, const int64_t *left
 	}
 }
 
+/* An entry that holds nothing yet; not one that exists. */
+static struct entry *new_entry(struct ledger *l, uint64_t job, struct shape *shape,
+			       uint32_t cluster)
+{
+	uint32_t id = take_entry(l);
+	struct entry *e = &l->entries.items[id];
+
+	e->job = job;
+	e->shape = shape_dup_ref(shape);
+	e->cluster = cluster;
+	e->n_slots = 0;
+	e->held = 0;
+	e->heap_at = ENTRY_NONE;
+	e->deadline_us = 0;
+	e->claim = false;
+	l->n_live++;
+	if (l->n_live * 2 > l->n_slots)
+		grow(l);
+	else
+		l->slots[find_slot(l, job)] = id + 1;
+	return e;
+}
+
 int ledger_assume(struct ledger *l, uint64_t job, struct shape *shape, uint32_t cluster,
 		  const struct fit_slot *slots, size_t n_slots, int64_t deadline_us,
 		  struct err *reterr)
@@ -247,8 +270,7 @@ int ledger_assume(struct ledger *l, uint64_t job, struct shape *shape, uint32_t 
 	int r = check_slots(l, shape, cluster, slots, n_slots, left, reterr);
 	if (r < 0)
 		return r;
-	uint32_t id = take_entry(l);
-	struct entry *e = &l->entries.items[id];
+	struct entry *e = new_entry(l, job, shape, cluster);
 	if (e->cap_slots < n_slots) {
 		e->cap_slots = (uint32_t)n_slots;
 		e->slots = xrealloc(e->slots, n_slots * sizeof(*slots));
@@ -256,20 +278,31 @@ int ledger_assume(struct ledger *l, uint64_t job, struct shape *shape, uint32_t 
 	if (n_slots)
 		memcpy(e->slots, slots, n_slots * sizeof(*slots));
 	e->n_slots = (uint32_t)n_slots;
-	e->job = job;
-	e->shape = shape_dup_ref(shape);
-	e->cluster = cluster;
 	e->held = job_shape_pods(&shape->spec);
-	e->heap_at = ENTRY_NONE;
-	e->claim = false;
 	ledger_charge_slots(l, e, e->slots, e->n_slots, 1);
 	hold_unplaced(l, e, left);
-	l->n_live++;
-	if (l->n_live * 2 > l->n_slots)
-		grow(l);
-	else
-		l->slots[find_slot(l, job)] = id + 1;
-	set_deadline(l, id, deadline_us);
+	set_deadline(l, (uint32_t)(e - l->entries.items), deadline_us);
+	return 0;
+}
+
+int ledger_await(struct ledger *l, uint64_t job, struct shape *shape, uint32_t cluster,
+		 uint32_t set, uint32_t node, struct err *reterr)
+{
+	struct fit_slot one = {node, set, 1};
+	int64_t left[POD_SET_MAX_SETS];
+	struct entry *e = find(l, job);
+
+	if (job == 0 || (e && e->cluster != cluster))
+		return err_set(reterr, ERR_BAD_REQUEST, "the job is assumed elsewhere");
+	int r = check_slots(l, e ? e->shape : shape, cluster, &one, 1, left, reterr);
+	if (r < 0)
+		return r;
+	if (!e)
+		e = new_entry(l, job, shape, cluster);
+	ledger_charge_slots(l, e, &one, 1, 1);
+	ledger_add_slot(e, node, set);
+	e->held++;
+	ledger_crowded(l, cluster, node);
 	return 0;
 }
 

@@ -52,6 +52,15 @@ int ledger_claim(struct ledger *l, uint64_t job, struct shape *shape, uint32_t c
 bool ledger_observe(struct ledger *l, uint64_t job, uint32_t set, uint32_t node);
 
 /*
+ * The other way round: a pod of the job that was seen on `node` is no more, and its controller
+ * makes another one, whose room is kept until that is seen. Where the controller's pod may not go
+ * to that node, ledger_rehome() finds another. A job that holds nothing gets an entry anew;
+ * ERR_BAD_REQUEST when it is assumed on another cluster, or has no such set.
+ */
+int ledger_await(struct ledger *l, uint64_t job, struct shape *shape, uint32_t cluster,
+		 uint32_t set, uint32_t node, struct err *reterr) MUST_CHECK;
+
+/*
  * The node has less room than was assumed: pods were bound there that were assumed elsewhere, or it
  * shrank, or takes no pods any more. Looked at by the next ledger_rehome(). Cheap when it is not
  * so.

@@ -43,5 +43,7 @@ void ledger_charge_all(struct ledger *l, uint64_t job, int sign);
 /* The pods of slots come (sign 1) or go (-1). */
 void ledger_charge_slots(struct ledger *l, const struct entry *e, const struct fit_slot *slots,
 			 uint32_t n, int sign);
+/* One more pod in the entry's list, which is charged elsewhere. */
+void ledger_add_slot(struct entry *e, uint32_t node, uint32_t set);
 
 #endif

@@ -102,7 +102,7 @@ static uint32_t home_for(const struct ledger *l, const struct crowded_node *at, 
 	return best;
 }
 
-static void add_slot(struct entry *e, uint32_t node, uint32_t set)
+void ledger_add_slot(struct entry *e, uint32_t node, uint32_t set)
 {
 	for (uint32_t i = 0; i < e->n_slots; i++) {
 		if (e->slots[i].node == node && e->slots[i].set == set) {
@@ -132,7 +132,7 @@ static bool move_one(struct ledger *l, const struct crowded_node *at, uint64_t m
 	s->count--;
 	ledger_charge_slots(l, e, &to, 1, 1);
 	ledger_charge_slots(l, e, &from, 1, -1);
-	add_slot(e, home, set);
+	ledger_add_slot(e, home, set);
 	return true;
 }
 

@@ -391,6 +391,51 @@ static void a_node_that_goes_under_an_assumption_gives_it_back_in_the_end(void *
 	world_done(&w);
 }
 
+static void room_for_a_pod_that_is_made_anew_is_kept(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 2, 100, 8);
+	struct ask *a = ask_of(&w, s, NULL);
+
+	add_nodes(&w, c, 2, 8000, 8);
+	assert_int_equal(place(&w, a, 1), c);
+	assert_true(ledger_observe(w.l, 1, 0, 0));
+	assert_true(ledger_observe(w.l, 1, 0, 1));
+	assert_int_equal(ledger_count(w.l), 0); /* all were seen; then both go */
+	for (uint32_t node = 0; node < 2; node++)
+		assert_int_equal(ledger_await(w.l, 1, s, c, 0, node, &w.err), 0);
+	assert_int_equal(ledger_pods(w.l, 1), 2);
+	assert_int_equal(decide(&w, a), CLUSTER_NONE);
+	assert_true(ledger_observe(w.l, 1, 0, 1));
+	assert_int_equal(ledger_pods(w.l, 1), 1);
+	assert_int_equal(assumed_gpus(&w, c), 8);
+	assert_int_equal(ledger_await(w.l, 1, s, c, 7, 0, &w.err), -EINVAL);
+	assert_true(ledger_drop(w.l, 1));
+	assert_int_equal(free_gpus(&w, c), 16);
+	placer_ask_unref(w.p, a);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
+static void an_awaited_pod_moves_off_a_node_that_takes_none(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 1, 100, 8);
+	struct node_spec down = {.ready = false};
+
+	add_nodes(&w, c, 2, 8000, 8);
+	add_node(&w, c, "n0", 8000, 8, &down);
+	assert_int_equal(ledger_await(w.l, 1, s, c, 0, 0, &w.err), 0);
+	ledger_rehome(w.l);
+	assert_int_equal(free_gpus(&w, c), 0); /* that of n1 */
+	assert_true(ledger_drop(w.l, 1));
+	assert_int_equal(free_gpus(&w, c), 8);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
 static void many_jobs_come_and_go(void **state)
 {
 	struct world w = world_create();
@@ -430,6 +475,8 @@ int main(void)
 	    cmocka_unit_test(what_has_no_node_is_held_against_the_sums),
 	    cmocka_unit_test(what_makes_no_sense_is_refused_and_changes_nothing),
 	    cmocka_unit_test(a_node_that_goes_under_an_assumption_gives_it_back_in_the_end),
+	    cmocka_unit_test(room_for_a_pod_that_is_made_anew_is_kept),
+	    cmocka_unit_test(an_awaited_pod_moves_off_a_node_that_takes_none),
 	    cmocka_unit_test(many_jobs_come_and_go),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

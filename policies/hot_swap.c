@@ -1,0 +1,246 @@
+#include "policies/hot_swap.h"
+
+#include "policies/fleet.h"
+
+#define MAX_EXCLUDED 64
+
+/* ---- nodes ---- */
+
+static bool is_condition(struct span key)
+{
+	return span_is(key, "node.kubernetes.io/not-ready") ||
+	       span_is(key, "node.kubernetes.io/unreachable");
+}
+
+static bool tolerates(const struct pod_set *set, const struct taint *t)
+{
+	for (size_t i = 0; i < set->n_tolerations; i++)
+		if (toleration_tolerates(&set->tolerations[i], t))
+			return true;
+	return false;
+}
+
+static bool is_driven_out(const struct fleet *f, const struct node *n, const struct pod_set *set)
+{
+	for (uint32_t i = 0; i < n->n_taints; i++) {
+		struct taint t = {intern_text(&f->names, n->taints[i].key),
+				  intern_text(&f->names, n->taints[i].value), n->taints[i].effect};
+		if (t.effect == TAINT_NO_EXECUTE && !is_condition(t.key) && !tolerates(set, &t))
+			return true;
+	}
+	return false;
+}
+
+enum hot_swap_node hot_swap_node(const struct fleet *f, uint32_t cluster, uint32_t node,
+				 const struct shape *shape, uint32_t set)
+{
+	const struct cluster *k = &f->clusters[cluster];
+
+	if (node == NODE_NONE || node >= k->n_nodes || k->spots[node].state == STATE_NONE ||
+	    !k->nodes[node].known)
+		return HOT_SWAP_NODE_GONE;
+	if (!k->nodes[node].ready)
+		return HOT_SWAP_NODE_NOT_READY;
+	for (uint32_t i = 0; i < shape->spec.n_sets; i++)
+		if ((set == UINT32_MAX || set == i) &&
+		    is_driven_out(f, &k->nodes[node], &shape->spec.sets[i]))
+			return HOT_SWAP_NODE_TAINTED;
+	return HOT_SWAP_NODE_OK;
+}
+
+const char *hot_swap_node_to_string(enum hot_swap_node s)
+{
+	static const char *const words[] = {"is fine", "is gone", "is not ready",
+					    "is tainted NoExecute"};
+	return words[s];
+}
+
+/* ---- one trial ---- */
+
+struct trial {
+	struct evict_fit *fit;
+	const struct hot_swap_gang *gang;
+	const struct hot_swap_job *jobs;
+	size_t n_jobs;
+	struct evict_job assumed; /* of the gang, what only the ledger holds */
+	struct VEC(size_t) lower; /* in the order in which they would go */
+	struct hot_swap_plan *plan;
+};
+
+static bool begin(struct trial *t, const struct hot_swap_fleet *fleet, bool whole)
+{
+	if (!evict_fit_begin(t->fit, fleet->f, fleet->l, whole ? t->gang->ask : t->gang->missing,
+			     t->gang->cluster))
+		return false;
+	t->assumed = (struct evict_job){.number = t->gang->own.number};
+	evict_fit_take(t->fit, whole ? &t->gang->own : &t->assumed);
+	for (size_t i = 0; i < t->n_jobs; i++)
+		if (t->jobs[i].leaving)
+			evict_fit_take(t->fit, &t->jobs[i].pods);
+	return true;
+}
+
+static bool found(struct trial *t, enum hot_swap_action action, bool whole)
+{
+	const struct fit_result *r = evict_fit_result(t->fit);
+
+	t->plan->action = action;
+	t->plan->whole = whole;
+	t->plan->cluster = t->gang->cluster;
+	vec_clear(&t->plan->slots);
+	for (size_t i = 0; i < r->n_slots; i++)
+		vec_push(&t->plan->slots, r->slots[i]);
+	return true;
+}
+
+static bool try_spare(struct trial *t, const struct hot_swap_fleet *fleet, bool whole)
+{
+	if (!begin(t, fleet, whole))
+		return false;
+	bool fits = evict_fit_fits(t->fit) && found(t, HOT_SWAP_SPARE, whole);
+	evict_fit_end(t->fit);
+	return fits;
+}
+
+/* ---- victims ---- */
+
+/* Lowest priority, then least work lost, then the youngest. */
+static int goes_before(const void *a, const void *b, void *jobs)
+{
+	const struct hot_swap_job *x = (const struct hot_swap_job *)jobs + *(const size_t *)a;
+	const struct hot_swap_job *y = (const struct hot_swap_job *)jobs + *(const size_t *)b;
+
+	if (x->priority != y->priority)
+		return x->priority < y->priority ? -1 : 1;
+	if (x->lost_us != y->lost_us)
+		return x->lost_us < y->lost_us ? -1 : 1;
+	return (x->pods.number < y->pods.number) - (x->pods.number > y->pods.number);
+}
+
+static void collect_lower(struct trial *t)
+{
+	vec_clear(&t->lower);
+	for (size_t i = 0; i < t->n_jobs; i++) {
+		const struct hot_swap_job *j = &t->jobs[i];
+		if (!j->leaving && j->priority < t->gang->priority &&
+		    j->pods.number != t->gang->own.number && evict_fit_useful(t->fit, &j->pods))
+			vec_push(&t->lower, i);
+	}
+	if (t->lower.len)
+		qsort_r(t->lower.items, t->lower.len, sizeof(*t->lower.items), goes_before,
+			(void *)(uintptr_t)t->jobs);
+	t->plan->n_lower = t->lower.len;
+}
+
+static const struct evict_job *lower(const struct trial *t, size_t i)
+{
+	return &t->jobs[t->lower.items[i]].pods;
+}
+
+static bool one_is_enough(struct trial *t)
+{
+	for (size_t i = 0; i < t->lower.len; i++) {
+		evict_fit_take(t->fit, lower(t, i));
+		if (evict_fit_fits(t->fit)) {
+			vec_push(&t->plan->victims, t->lower.items[i]);
+			return true;
+		}
+		evict_fit_give_back(t->fit, lower(t, i));
+	}
+	return false;
+}
+
+/* Takes as many as it needs; then those stay without whom it fits too, the highest first. */
+static bool several_are_enough(struct trial *t)
+{
+	size_t n = 0;
+
+	while (n < t->lower.len) {
+		evict_fit_take(t->fit, lower(t, n++));
+		if (evict_fit_fits(t->fit))
+			break;
+	}
+	if (!evict_fit_fits(t->fit))
+		return false;
+	auto_free bool *stays = xcalloc(n, sizeof(*stays));
+	for (size_t i = n - 1; i-- > 0;) {
+		evict_fit_give_back(t->fit, lower(t, i));
+		stays[i] = evict_fit_fits(t->fit);
+		if (!stays[i])
+			evict_fit_take(t->fit, lower(t, i));
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!stays[i])
+			vec_push(&t->plan->victims, t->lower.items[i]);
+	return evict_fit_fits(t->fit);
+}
+
+static bool try_victims(struct trial *t, const struct hot_swap_fleet *fleet, bool whole)
+{
+	if (!begin(t, fleet, whole))
+		return false;
+	collect_lower(t);
+	bool fits = t->lower.len > 0 && (one_is_enough(t) || several_are_enough(t)) &&
+		    found(t, HOT_SWAP_PREEMPT, whole);
+	evict_fit_end(t->fit);
+	return fits;
+}
+
+/* ---- another member ---- */
+
+static bool try_move(const struct hot_swap_fleet *fleet, const struct hot_swap_gang *gang,
+		     const struct placement_exclusion *excluded, size_t n, int64_t now_us,
+		     struct hot_swap_plan *plan)
+{
+	struct placement_exclusion all[MAX_EXCLUDED];
+	struct placement_decision d;
+
+	n = n < MAX_EXCLUDED - 1 ? n : MAX_EXCLUDED - 1;
+	if (n)
+		memcpy(all, excluded, n * sizeof(*all));
+	all[n++] = (struct placement_exclusion){.cluster = gang->cluster, .until_us = INT64_MAX};
+	if (!placement_decide(fleet->p, gang->ask, all, n, now_us, &d))
+		return false;
+	plan->action = HOT_SWAP_MOVE;
+	plan->cluster = d.cluster;
+	return true;
+}
+
+/* ---- the plan ---- */
+
+static void decide_here(struct trial *t, const struct hot_swap_fleet *fleet)
+{
+	const struct hot_swap_gang *g = t->gang;
+
+	if (g->missing && try_spare(t, fleet, false))
+		return;
+	if (g->restarts_whole && try_spare(t, fleet, true))
+		return;
+	if (g->missing || g->restarts_whole)
+		(void)try_victims(t, fleet, g->restarts_whole);
+}
+
+void hot_swap_decide(const struct hot_swap_fleet *fleet, const struct hot_swap_gang *gang,
+		     const struct hot_swap_job *jobs, size_t n_jobs,
+		     const struct placement_exclusion *excluded, size_t n_excluded, int64_t now_us,
+		     struct hot_swap_plan *ret)
+{
+	struct trial t = {
+	    .fit = fleet->trial, .gang = gang, .jobs = jobs, .n_jobs = n_jobs, .plan = ret};
+
+	ret->action = HOT_SWAP_WAIT;
+	ret->cluster = CLUSTER_NONE;
+	ret->n_lower = 0;
+	vec_clear(&ret->slots);
+	vec_clear(&ret->victims);
+	decide_here(&t, fleet);
+	vec_done(&t.lower);
+	if (ret->action == HOT_SWAP_WAIT)
+		(void)try_move(fleet, gang, excluded, n_excluded, now_us, ret);
+}
+
+void hot_swap_plan_done(struct hot_swap_plan *p)
+{
+	vec_done(&p->slots);
+	vec_done(&p->victims);
+}
