@@ -44,6 +44,8 @@ static const struct setting settings[] = {
      false},
     {"provisioning", "discovery", SETTING_DURATION, offsetof(struct config, provision_discovery),
      false},
+    {"hotSwap", "enabled", SETTING_BOOL, offsetof(struct config, hot_swap), false},
+    {"hotSwap", "notReadyAfter", SETTING_DURATION, offsetof(struct config, not_ready_for), false},
     {"members", "keepFinished", SETTING_DURATION, offsetof(struct config, keep_finished), true},
     {"members", "probeInterval", SETTING_DURATION, offsetof(struct config, probe_interval), false},
     {"store", "keyFile", SETTING_TEXT, offsetof(struct config, key_file), false},
@@ -81,6 +83,8 @@ void config_init(struct config *c)
 	    .provision_parallel = 1,
 	    .provision_patience = 10 * 60 * USEC_PER_SEC,
 	    .provision_discovery = 60 * USEC_PER_SEC,
+	    .hot_swap = true,
+	    .not_ready_for = 5 * USEC_PER_SEC,
 	    .log_level = LOG_INFO,
 	    .kueue = kueue_settings_default(),
 	};

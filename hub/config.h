@@ -28,6 +28,8 @@ struct config {
 	usec provision_patience; /* provisioning.patience */
 	/* provisioning.discovery */
 	usec provision_discovery;
+	bool hot_swap;		 /* hotSwap.enabled */
+	usec not_ready_for;	 /* hotSwap.notReadyAfter */
 	char *key_file;		 /* store.keyFile; NULL: DATA_DIR/pki/secrets.keys */
 	uint64_t map_bytes;	 /* store.mapSize; 0: the store's default */
 	uint64_t log_max_bytes;	 /* store.logMaxBytes; 0: default */

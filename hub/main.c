@@ -208,6 +208,8 @@ static int open_core(struct hub *h, struct err *reterr)
 				   .require_policy = h->config.require_policy,
 				   .keep_finished = h->config.keep_finished,
 				   .starve_after = h->config.starve_after,
+				   .hot_swap = h->config.hot_swap,
+				   .not_ready_for = h->config.not_ready_for,
 				   .provision_parallel = (uint32_t)h->config.provision_parallel,
 				   .provision_patience = h->config.provision_patience,
 				   .provision_discovery = h->config.provision_discovery,

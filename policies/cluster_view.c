@@ -300,6 +300,11 @@ uint32_t cluster_view_count(const struct fleet *f)
 	return f->n_used;
 }
 
+uint64_t fleet_version(const struct fleet *f)
+{
+	return f->version;
+}
+
 uint64_t cluster_view_version(const struct fleet *f, uint32_t cluster)
 {
 	return f->hot[cluster].version;

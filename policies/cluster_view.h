@@ -124,6 +124,8 @@ uint32_t cluster_view_by_name(const struct fleet *f, uint32_t i);
 uint32_t cluster_view_count(const struct fleet *f);
 /* Grows with every change that could alter a decision about this member. */
 uint64_t cluster_view_version(const struct fleet *f, uint32_t cluster);
+/* The same about any member. */
+uint64_t fleet_version(const struct fleet *f);
 
 /* Adds a node or replaces what is known of it; pods charged to it stay. */
 int cluster_view_node_upsert(struct fleet *f, uint32_t cluster, const struct node_spec *spec,

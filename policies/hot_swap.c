@@ -1,6 +1,8 @@
 #include "policies/hot_swap.h"
 
 #include "policies/fleet.h"
+#include "policies/ledger_private.h"
+#include "policies/placer.h"
 
 #define MAX_EXCLUDED 64
 
@@ -53,6 +55,42 @@ const char *hot_swap_node_to_string(enum hot_swap_node s)
 	static const char *const words[] = {"is fine", "is gone", "is not ready",
 					    "is tainted NoExecute"};
 	return words[s];
+}
+
+bool hot_swap_holds(const struct fleet *f, const struct ledger *l, uint64_t job)
+{
+	const struct entry *e = ledger_entry(l, job);
+
+	for (uint32_t i = 0; e && i < e->n_slots; i++)
+		if (e->slots[i].count && hot_swap_node(f, e->cluster, e->slots[i].node, e->shape,
+						       e->slots[i].set) != HOT_SWAP_NODE_OK)
+			return false;
+	return true;
+}
+
+/* ---- what is missing ---- */
+
+struct ask *hot_swap_missing(struct placer *p, struct ask *whole, const int64_t *counts)
+{
+	const struct shape *s = whole->shape;
+	struct pod_set sets[POD_SET_MAX_SETS];
+	struct job_shape spec = {.sets = sets, .n_sets = s->spec.n_sets};
+	struct shape *part;
+	struct ask *ask = NULL;
+	int64_t n = 0;
+
+	if (s->exclusive || s->leveled)
+		return NULL;
+	for (size_t i = 0; i < s->spec.n_sets; i++) {
+		sets[i] = s->spec.sets[i];
+		sets[i].count = counts[i];
+		n += counts[i];
+	}
+	if (n == 0 || fleet_shape_ref(p->f, &spec, &part, NULL) < 0)
+		return NULL;
+	(void)!placer_ask_ref(p, part, &whole->placement, &whole->kind, &ask, NULL);
+	fleet_shape_unref(p->f, part);
+	return ask;
 }
 
 /* ---- one trial ---- */

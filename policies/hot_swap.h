@@ -34,6 +34,13 @@ enum hot_swap_node hot_swap_node(const struct fleet *f, uint32_t cluster, uint32
 				 const struct shape *shape, uint32_t set);
 const char *hot_swap_node_to_string(enum hot_swap_node s); /* "is not ready" */
 
+/* The ask for the pods that are missing, counts[set] of them, placed beside the others: with one
+ * more reference. NULL where that cannot be asked: for a gang with a topology, or none is missing.
+ */
+struct ask *hot_swap_missing(struct placer *p, struct ask *whole, const int64_t *counts);
+/* Whether what is assumed for the job is on nodes that are well. */
+bool hot_swap_holds(const struct fleet *f, const struct ledger *l, uint64_t job);
+
 struct hot_swap_gang {
 	uint32_t cluster; /* where it runs */
 	int32_t priority;

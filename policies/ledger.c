@@ -416,6 +416,16 @@ bool ledger_observe(struct ledger *l, uint64_t job, uint32_t set, uint32_t node)
 	return true;
 }
 
+bool ledger_expects(const struct ledger *l, uint64_t job, uint32_t set, uint32_t node)
+{
+	const struct entry *e = find(l, job);
+
+	for (uint32_t i = 0; e && i < e->n_slots; i++)
+		if (e->slots[i].node == node && e->slots[i].set == set && e->slots[i].count)
+			return true;
+	return false;
+}
+
 void ledger_extend(struct ledger *l, uint64_t job, int64_t deadline_us)
 {
 	struct entry *e = find(l, job);

@@ -60,6 +60,9 @@ bool ledger_observe(struct ledger *l, uint64_t job, uint32_t set, uint32_t node)
 int ledger_await(struct ledger *l, uint64_t job, struct shape *shape, uint32_t cluster,
 		 uint32_t set, uint32_t node, struct err *reterr) MUST_CHECK;
 
+/* Whether a pod of this set is still to come to this very node. */
+bool ledger_expects(const struct ledger *l, uint64_t job, uint32_t set, uint32_t node);
+
 /*
  * The node has less room than was assumed: pods were bound there that were assumed elsewhere, or it
  * shrank, or takes no pods any more. Looked at by the next ledger_rehome(). Cheap when it is not

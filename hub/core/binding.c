@@ -4,6 +4,7 @@
 #include "core/job.h"
 #include "core/member.h"
 #include "core/object_writer.h"
+#include "core/swap/swap.h"
 #include "quota-tree/quota_message.h"
 
 #include <ctype.h>
@@ -50,6 +51,8 @@ enum {
 	DIGEST_MUST_QUEUE = 2,
 	DIGEST_PROPAGATE_DEPS = 4,
 	DIGEST_PRIORITY_PENDING = 8,
+	DIGEST_SWAP = 16 | 32, /* enum swap_step */
+	DIGEST_SWAP_SHIFT = 4,
 };
 
 struct digest_head {
@@ -99,7 +102,8 @@ static void digest_pack(const struct job *j, struct buf *out)
 	    .flags = (uint8_t)((j->policy_ns ? DIGEST_POLICY_NS : 0) |
 			       (j->must_queue ? DIGEST_MUST_QUEUE : 0) |
 			       (j->propagate_deps ? DIGEST_PROPAGATE_DEPS : 0) |
-			       (j->priority_pending ? DIGEST_PRIORITY_PENDING : 0)),
+			       (j->priority_pending ? DIGEST_PRIORITY_PENDING : 0) |
+			       ((unsigned)swap_step(j) << DIGEST_SWAP_SHIFT & DIGEST_SWAP)),
 	    .assignment_len = (uint32_t)j->assignment_len,
 	    .priority = j->priority,
 	    .finished_at = j->finished_at,
@@ -147,6 +151,15 @@ int binding_dispatch(const struct store_object *o, struct dispatch_state *ret)
 	};
 	memcpy(ret->uid, o->digest.ptr + head_size(&h), h.uid_len);
 	return 0;
+}
+
+enum swap_step binding_swap(const struct store_object *o)
+{
+	struct digest_head h;
+
+	return digest_head(o, &h) < 0
+		   ? SWAP_NONE
+		   : (enum swap_step)((h.flags & DIGEST_SWAP) >> DIGEST_SWAP_SHIFT);
 }
 
 usec binding_finished_at(const struct store_object *o)
@@ -278,6 +291,17 @@ static const char *health_of(const struct job *j)
 	return j->phase == COPY_FAILED ? "Unhealthy" : "Healthy";
 }
 
+/* Only while it is so. */
+static void add_swap(const struct job *j, struct buf *b)
+{
+	const char *reason, *words = swap_words(j, &reason);
+
+	if (!words)
+		return;
+	buf_add_char(b, ',');
+	add_condition(b, "HotSwap", true, reason, words, swap_since(j));
+}
+
 static void add_status(const struct core *c, const struct job *j, struct buf *b)
 {
 	const struct member *m = member_of(c, j);
@@ -297,6 +321,7 @@ static void add_status(const struct core *c, const struct job *j, struct buf *b)
 			      : j->dispatch_message ? j->dispatch_message
 						    : "The copy is being created on the member.",
 			      j->decided_at);
+		add_swap(j, b);
 	} else {
 		add_condition(b, "Scheduled", false,
 			      j->top_reason ? j->top_reason : "Unschedulable",

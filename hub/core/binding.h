@@ -9,6 +9,7 @@
  * The digest is the durable form of the dispatch state: what it says is what happened.
  */
 #include "core/state.h"
+#include "core/swap/swap.h"
 
 /* Name of a job's binding, into out. */
 #define BINDING_NAME_MAX 320
@@ -25,6 +26,8 @@ int binding_restore(struct job *j, const struct store_object *o) MUST_CHECK;
 /* Only the dispatch state out of a stored binding's digest. -EINVAL when malformed. */
 int binding_dispatch(const struct store_object *o, struct dispatch_state *ret) MUST_CHECK;
 
+/* How far its hot-swap was. */
+enum swap_step binding_swap(const struct store_object *o);
 /* When its job finished, by the hub's clock; 0: it did not, or an older version wrote it. */
 usec binding_finished_at(const struct store_object *o);
 

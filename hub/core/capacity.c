@@ -2,6 +2,7 @@
 
 #include "core/capacity_row.h"
 #include "core/member_view.h"
+#include "core/swap/node_jobs.h"
 #include "kube/node_info.h"
 #include "kube/pod_info.h"
 
@@ -109,6 +110,8 @@ static int restore_row(void *arg, struct span key, struct span value)
 		capacity_node_apply(r->c, r->m, &node);
 	else if (key.ptr[4] == 'p' && pod_info_unpack(value, &r->mem, &pod) == 0)
 		capacity_pod_restore(r->c, r->m, &pod);
+	else if (key.ptr[4] == 'u')
+		capacity_node_restore_unready(r->m, span_make(key.ptr + 5, key.len - 5), value);
 	else if (key.ptr[4] == 'o')
 		capacity_pod_restore_spent(r->c, r->m, span_make(key.ptr + 5, key.len - 5), value);
 	return 0;
@@ -178,6 +181,7 @@ bool capacity_clear(struct core *c, struct member *m)
 void capacity_restore_nodes(struct core *c, struct member *m)
 {
 	restore(c, m, 'n');
+	restore(c, m, 'u');
 }
 
 void capacity_restore_pods(struct core *c, struct member *m)
@@ -200,4 +204,5 @@ void capacity_forget(struct core *c, struct member *m)
 		free(e->value);
 	map_done(&m->pods);
 	map_done(&m->nodes);
+	node_jobs_done(m);
 }

@@ -1,7 +1,35 @@
 #include "core/capacity.h"
 #include "core/capacity_row.h"
 #include "core/pod_object.h"
+#include "core/swap/node_jobs.h"
+#include "core/swap/swap.h"
 #include "kube/node_info.h"
+
+/* Since when a node is not ready outlives a restart: one row while it is so. */
+static void note_ready(struct core *c, struct member *m, struct member_node *known,
+		       const struct node_info *n)
+{
+	auto_buf key = BUF_INIT;
+
+	if (n->ready == !known->not_ready || c->restoring)
+		return;
+	(void)capacity_row_key(m, 'u', n->name, &key);
+	known->not_ready = n->ready ? 0 : c->now;
+	if (n->ready)
+		registry_delete_aux(c->batch, true, STORE_AUX_DIGEST, buf_span(&key));
+	else
+		registry_put_aux(
+		    c->batch, true, STORE_AUX_DIGEST, buf_span(&key),
+		    span_make((const char *)&known->not_ready, sizeof(known->not_ready)));
+}
+
+void capacity_node_restore_unready(struct member *m, struct span name, struct span row)
+{
+	struct member_node *known = map_get(&m->nodes, name);
+
+	if (known && row.len == sizeof(known->not_ready))
+		memcpy(&known->not_ready, row.ptr, row.len);
+}
 
 void capacity_node_apply(struct core *c, struct member *m, const struct node_info *n)
 {
@@ -40,11 +68,14 @@ void capacity_node_apply(struct core *c, struct member *m, const struct node_inf
 					     .ready = n->ready,
 					 },
 					 &known->node, &err);
-	if (r < 0)
+	if (r < 0) {
 		log_warn(c->log, "node refused by the view", "cluster=%s node=%.*s error=\"%s\"",
 			 m->name, SPAN_ARGS(n->name), err.text);
-	else
-		ledger_crowded(c->ledger, m->view, known->node);
+		return;
+	}
+	ledger_crowded(c->ledger, m->view, known->node);
+	note_ready(c, m, known, n);
+	swap_node_changed(c, m, known->node, n->name);
 }
 
 void capacity_node_remove(struct core *c, struct member *m, struct span name)
@@ -54,9 +85,15 @@ void capacity_node_remove(struct core *c, struct member *m, struct span name)
 
 	if (!known)
 		return;
-	cluster_view_node_remove(c->fleet, m->view, known->node);
-	ledger_crowded(c->ledger, m->view, known->node);
+	uint32_t node = known->node;
+	if (known->not_ready)
+		registry_delete_aux(c->batch, true, STORE_AUX_DIGEST,
+				    capacity_row_key(m, 'u', name, &key));
+	cluster_view_node_remove(c->fleet, m->view, node);
+	ledger_crowded(c->ledger, m->view, node);
 	free(known);
+	swap_node_changed(c, m, node, name);
+	node_jobs_reset(m, node);
 	node_object_delete(c, m, name);
 	registry_delete_aux(c->batch, true, STORE_AUX_DIGEST, capacity_row_key(m, 'n', name, &key));
 }

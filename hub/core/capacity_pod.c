@@ -6,6 +6,8 @@
 #include "core/kueue/evict.h"
 #include "core/member.h"
 #include "core/pod_object.h"
+#include "core/swap/node_jobs.h"
+#include "core/swap/swap.h"
 #include "kube/pod_info.h"
 
 #define REAP_FROM 64  /* records of pods that are over */
@@ -86,7 +88,9 @@ static void observe(struct core *c, struct member *m, struct member_pod *p,
 		node = cluster_view_node_find(c->fleet, m->view, info->node);
 	p->set = (uint16_t)job_pod_set_index(j, info->pod_set);
 	p->observed = true;
-	ledger_observe(c->ledger, j->number, p->set, node);
+	p->out = !swap_counts(j, m, p->set, node, c);
+	if (!p->out)
+		ledger_observe(c->ledger, j->number, p->set, node);
 }
 
 /* p->live says that the pod is one of its job's live_pods. */
@@ -143,7 +147,34 @@ static void tie(const struct core *c, struct member_pod *p, struct job *j, uint6
 	p->job = j->number;
 	vec_push(&j->pods, p);
 	p->job_at = (uint32_t)j->pods.len;
-	p->live = p->ready = p->observed = false;
+	p->live = p->ready = p->observed = p->out = false;
+}
+
+/* The pod stood on `was`, for a job of that number, and is now where its record says. */
+static void stand(struct core *c, struct member *m, const struct member_pod *p, uint64_t was_job,
+		  uint32_t was, bool failed)
+{
+	struct job *j = placed_job(c, m, p);
+
+	if (was_job == p->job && was == p->node)
+		return;
+	if (was_job && was != NODE_NONE)
+		node_jobs_remove(m, was, was_job,
+				 failed && j && j->dispatch.step == DISPATCH_STARTED, c->now);
+	if (!p->job || p->node == NODE_NONE)
+		return;
+	node_jobs_add(m, p->node, p->job, c->now);
+	if (j)
+		swap_check_node(c, m, j, p->node);
+}
+
+/* One that was counted on is no more: while its job recovers its room is kept for the next. */
+static void lose(struct core *c, struct member *m, struct member_pod *p, uint32_t node)
+{
+	struct job *j = p->observed && !p->out ? placed_job(c, m, p) : NULL;
+
+	if (j && node != NODE_NONE)
+		p->out = swap_pod_lost(c, m, j, p->set, node);
 }
 
 static void set_over(struct member *m, struct member_pod *p, bool over)
@@ -175,13 +206,18 @@ static void pod_apply(struct core *c, struct member *m, const struct pod_info *i
 		p->member = m->number;
 		map_put(&m->pods, buf_span(&key), p);
 	}
+	uint64_t was_job = p->job;
+	uint32_t was = p->node;
 	tie(c, p, j, info->epoch);
 	p->revision = info->revision;
 	p->seen = true;
 	set_over(m, p, !pod_is_live(info));
 	capacity_pod_release(c, m, p);
 	pod_charge(c, m, p, info);
+	stand(c, m, p, was_job, was, info->phase == POD_FAILED);
 	observe(c, m, p, info);
+	if (p->node == NODE_NONE && info->phase == POD_FAILED)
+		lose(c, m, p, was);
 	count_live(c, m, p, pod_is_live(info));
 	count_ready(c, m, p, pod_is_live(info) ? info->ready : info->phase == POD_SUCCEEDED);
 }
@@ -195,7 +231,7 @@ static struct span spent_key(const struct member *m, const struct job *j, struct
 
 static void spend(struct core *c, struct member *m, const struct member_pod *p)
 {
-	struct job *j = p->observed ? placed_job(c, m, p) : NULL;
+	struct job *j = p->observed && !p->out ? placed_job(c, m, p) : NULL;
 	auto_buf key = BUF_INIT, row = BUF_INIT;
 
 	if (!j || !j->holds || p->set >= j->digest.n_pod_sets)
@@ -264,8 +300,11 @@ void capacity_pod_remove(struct core *c, struct member *m, struct span key)
 			drop(c, m, key, true);
 		return;
 	}
+	uint32_t was = p->node;
+	lose(c, m, p, was);
 	spend(c, m, p);
 	capacity_pod_release(c, m, p);
+	stand(c, m, p, p->job, was, true);
 	count_live(c, m, p, false);
 	if (!p->over) /* one that succeeded still counts when it is cleaned up */
 		count_ready(c, m, p, false);

@@ -18,6 +18,8 @@ struct amount *capacity_amounts(struct core *c, const struct info_amount *in, si
 				size_t *ret_n);
 
 void capacity_node_apply(struct core *c, struct member *m, const struct node_info *n);
+/* Since when it is not ready; after its own row. */
+void capacity_node_restore_unready(struct member *m, struct span name, struct span row);
 void capacity_node_remove(struct core *c, struct member *m, struct span name);
 
 /* key: namespace/name. With its object and its row, whether it has a record or not. */

@@ -74,6 +74,8 @@ int core_create(const struct core_options *o, struct core **ret, struct err *ret
 	c->settings.provision_parallel = o->provision_parallel ? o->provision_parallel : 1;
 	c->settings.provision_patience = o->provision_patience;
 	c->settings.provision_discovery = o->provision_discovery;
+	c->settings.hot_swap = o->hot_swap;
+	c->settings.not_ready_for = o->not_ready_for;
 	c->settings.kueue = o->kueue ? *o->kueue : kueue_settings_default();
 	atomic_store(&t->keep_finished, o->keep_finished);
 	t->main_thread = o->main_thread;

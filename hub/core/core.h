@@ -29,6 +29,8 @@ struct core_options {
 	uint32_t provision_parallel; /* members asked for nodes at a time; 0: one */
 	usec provision_patience;     /* then the next is asked; 0: without end */
 	usec provision_discovery;    /* the same until one has accepted it; 0: as patience */
+	bool hot_swap;		     /* gangs that lost nodes get room at once */
+	usec not_ready_for;	     /* a node that is not ready for longer is lost */
 	const struct kueue_settings *kueue; /* NULL: Kueue's defaults */
 	pthread_t main_thread;		    /* gets SIGTERM when the core ends by itself */
 	usec (*clock)(void *arg);	    /* UTC; NULL: clock_now() */

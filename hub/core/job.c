@@ -9,6 +9,7 @@
 #include "core/kueue/workload.h"
 #include "core/pod_constraint.h"
 #include "core/priority.h"
+#include "core/swap/swap.h"
 #include "quota-tree/quota_message.h"
 
 #include <stdarg.h>
@@ -181,6 +182,7 @@ void job_destroy(struct core *c, struct job *j)
 	if (j->flushed)
 		drop_from(c->flushed.items, &c->flushed.len, j);
 	core_job_timer_remove(c, j);
+	swap_forget(c, j);
 	settle_leave_member(c, j, j->dispatch.member);
 	vec_foreach (&j->pods, p)
 		(*p)->job_at = 0;

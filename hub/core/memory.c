@@ -92,6 +92,7 @@ static void jobs_close(struct core *c)
 	vec_done(&c->dirty);
 	vec_done(&c->flushed);
 	vec_done(&c->timers);
+	vec_done(&c->swaps);
 	map_done(&c->jobs_by_key);
 	map_done(&c->jobs_by_uid);
 	map_done(&c->jobs_by_number);

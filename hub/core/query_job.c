@@ -10,6 +10,7 @@
 #include "core/kueue/query_workload.h"
 #include "core/member.h"
 #include "core/query.h"
+#include "core/swap/swap.h"
 #include "quota-tree/quota_message.h"
 
 #include <inttypes.h>
@@ -26,6 +27,8 @@ static const char *running_state(const struct job *j)
 		return "Withdrawing";
 	if (j->dispatch.step == DISPATCH_CONFLICT)
 		return "Conflict";
+	if (swap_step(j) > SWAP_SUSPECTED)
+		return "Recovering";
 	if (j->dispatch.step == DISPATCH_STARTED)
 		return j->phase == COPY_RUNNING ? "Running" : "Starting";
 	return j->dispatch.step == DISPATCH_IDLE ? "Queued" : "Placing";
@@ -55,9 +58,14 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 			   size_t *ret_position)
 {
 	struct elastic_standing s;
+	const char *code;
 
 	sentence[0] = '\0';
 	*ret_position = 0;
+	if (swap_words(j, &code)) {
+		(void)snprintf(sentence, size, "%s", swap_words(j, &code));
+		return code;
+	}
 	if (j->dispatch.step != DISPATCH_IDLE || j->finished) {
 		(void)snprintf(sentence, size, "%s",
 			       j->dispatch_message ? j->dispatch_message : "");

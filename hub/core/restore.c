@@ -14,6 +14,7 @@
 #include "core/provisioning/provisioning.h"
 #include "core/queue_unit.h"
 #include "core/quota.h"
+#include "core/swap/swap.h"
 #include "kube/copy_info.h"
 
 /* ---- jobs ---- */
@@ -34,7 +35,7 @@ static void restore_unit(struct core *c, struct job *j)
 	j->unit_created = j->first_attempt;
 }
 
-static void restore_charges(struct core *c, struct job *j, const struct member *m)
+static void restore_charges(struct core *c, struct job *j, struct member *m)
 {
 	auto_arena mem = ARENA_INIT;
 	struct fit_slot *slots;
@@ -47,8 +48,10 @@ static void restore_charges(struct core *c, struct job *j, const struct member *
 		log_warn(c->log, "placement not in the ledger", "job=%s/%s error=\"%s\"", j->ns,
 			 j->name, err.text);
 	/* Others may stand there that were placed when this one had moved on (ledger_rehome). */
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		ledger_crowded(c->ledger, m->view, slots[i].node);
+		swap_check_node(c, m, j, slots[i].node);
+	}
 	if (j->must_queue && quota_enqueue(c, j, true, &err) < 0)
 		log_warn(c->log, "running job outside the quota tree", "job=%s/%s error=\"%s\"",
 			 j->ns, j->name, err.text);
@@ -116,6 +119,8 @@ struct job *restore_job(struct core *c, const struct kind *kind, const struct st
 	workload_restore_job(c, j);
 	restore_unit(c, j);
 	restore_placement(c, j);
+	if (r == 0 && j->holds)
+		swap_restore(c, j, binding_swap(&binding));
 	/* What an earlier process had under way is lost. */
 	if (j->dispatch.step != DISPATCH_IDLE)
 		courier_feed(c, j, &(struct dispatch_event){EVENT_RESTARTED});

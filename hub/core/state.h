@@ -49,6 +49,16 @@ struct early_event {
 	usec until;
 };
 
+/* swap/node_jobs.h */
+struct node_job {
+	uint64_t job;
+	uint32_t pods; /* 0: the last one went at `left`, without having succeeded */
+	usec left;
+};
+struct node_jobs {
+	struct VEC(struct node_job) items;
+};
+
 struct member {
 	uint32_t number; /* persistent: in cursors, orders, facts */
 	char *name;	 /* the Cluster object's */
@@ -78,6 +88,7 @@ struct member {
 	uint32_t cursors_dirty;	     /* bit per stream */
 	struct map nodes;	     /* name -> struct member_node */
 	struct map pods;	     /* ns/name -> struct member_pod; not all: capacity.h */
+	struct VEC(struct node_jobs) node_jobs; /* by number in the view */
 	struct VEC(struct orphan) orphans;
 	bool finished_revived; /* unjoin: copies of finished jobs have records again */
 	usec unjoin_at;	       /* 0: nothing to do for an unjoin */
@@ -93,6 +104,7 @@ struct member_node {
 	uint32_t node; /* number in the view */
 	uint64_t revision;
 	bool seen;	/* during a relist */
+	usec not_ready; /* since when, by our clock; 0: it is ready */
 	uint64_t shown; /* hash of the view that its object at the hub has; 0: not known */
 };
 
@@ -107,6 +119,7 @@ struct member_pod {
 	bool live;	/* not terminal, and one of its job's live_pods */
 	bool ready;	/* counted in its job's ready_pods */
 	bool observed;	/* told to the ledger */
+	bool out;	/* on its way out: the ledger counts on the one that replaces it (swap/) */
 	bool exclusive; /* of a set with an exclusive topology */
 	bool object;	/* kept as a Pod object in the mirror */
 	bool seen;
@@ -203,6 +216,7 @@ struct job {
 	size_t assignment_len;
 	char *domains;	       /* of its topology, while it holds (domain.h), or NULL */
 	uint32_t *spent;       /* by pod set: pods that came and went while it holds, or NULL */
+	struct swap *swap;     /* it lost nodes (swap/swap.h), or NULL */
 	bool spent_row;	       /* its row in the mirror exists */
 	uint32_t spent_member; /* under which number */
 	enum copy_phase phase;
@@ -276,6 +290,8 @@ struct core_settings {
 	uint32_t provision_parallel; /* provisioning.parallel */
 	usec provision_patience;     /* provisioning.patience; 0: without end */
 	usec provision_discovery;    /* provisioning.discovery; 0: as patience */
+	bool hot_swap;		     /* hotSwap.enabled */
+	usec not_ready_for; /* hotSwap.notReadyAfter: then a node that is not ready is lost */
 	struct kueue_settings kueue;
 };
 
@@ -340,6 +356,7 @@ struct core {
 	struct ledger *ledger;
 	struct waiting *waiting;
 	struct starvation *starvation;
+	struct VEC(struct job *) swaps;	      /* those with a record (swap/swap.h) */
 	struct VEC(struct waiting_jobs) asks; /* by ask id */
 	struct VEC(uint32_t) ready_asks;
 	struct quota quota;

@@ -18,6 +18,7 @@
 #include "core/query.h"
 #include "core/quota.h"
 #include "core/retention.h"
+#include "core/swap/swap.h"
 #include "core/timers.h"
 
 usec core_next_time(const struct core *c)
@@ -30,6 +31,7 @@ usec core_next_time(const struct core *c)
 	t = num_min(t, member_view_due(c));
 	t = num_min(t, quota_due(c));
 	t = num_min(t, starvation_due(c));
+	t = num_min(t, swap_due(c));
 	t = num_min(t, kueue_due(c));
 	t = num_min(t, provisioning_due(c));
 	return num_min(t, retention_due(c));

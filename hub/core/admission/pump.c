@@ -5,6 +5,7 @@
 #include "core/job.h"
 #include "core/kueue/admission.h"
 #include "core/provisioning/consumer.h"
+#include "core/swap/swap.h"
 
 /* ---- jobs outside any queue: one heap per ask ---- */
 
@@ -369,6 +370,7 @@ bool pump_run(struct core *c)
 	/* Each admission writes about five rows: decide no more than a few batches can carry. */
 	c->pump_budget = 64;
 	ledger_rehome(c->ledger);
+	swap_run(c);
 	wake(c);
 	starvation_run(c);
 	bool more = run_queues(c);

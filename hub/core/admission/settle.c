@@ -15,6 +15,7 @@
 #include "core/provisioning/consumer.h"
 #include "core/quota.h"
 #include "core/retention.h"
+#include "core/swap/swap.h"
 #include "quota-tree/quota_message.h"
 
 void settle_hold(struct core *c, struct job *j, enum job_hold why, const char *detail)
@@ -307,6 +308,7 @@ void settle_release(struct core *c, struct job *j)
 	if (!j->holds)
 		return;
 	j->holds = false;
+	swap_forget(c, j);
 	free(j->assignment);
 	j->assignment = NULL;
 	j->assignment_len = 0;

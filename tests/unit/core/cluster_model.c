@@ -250,7 +250,13 @@ static struct fact *node_fact(const struct model *m, const struct model_node *n,
 				     .revision = n->revision,
 				     .allocatable = a,
 				     .n_allocatable = 3,
-				     .ready = true};
+				     .ready = !n->down};
+	if (n->tainted) {
+		f->node.taints = arena_array(&f->mem, struct info_taint, 1);
+		f->node.taints[0] =
+		    (struct info_taint){SPAN("maintenance"), SPAN(""), INFO_NO_EXECUTE};
+		f->node.n_taints = 1;
+	}
 	if (n->label_key) {
 		f->node.labels = arena_array(&f->mem, struct info_pair, 2);
 		f->node.labels[0] =
@@ -448,6 +454,15 @@ void model_remove_node(struct model *m, const char *name)
 	if (!n)
 		return;
 	n->gone = true;
+	tell_node(m, n);
+}
+
+void model_set_node(struct model *m, const char *name, bool ready, bool tainted)
+{
+	struct model_node *n = node_of(m, name);
+
+	n->down = !ready;
+	n->tainted = tainted;
 	tell_node(m, n);
 }
 
@@ -711,7 +726,8 @@ static bool bind_pod(struct model *m, struct model_pod *p)
 {
 	for (size_t i = 0; i < m->nodes.len; i++) {
 		struct model_node *n = m->nodes.items[(i + m->binds_from) % m->nodes.len];
-		if (n->gone || n->cpu_milli - n->cpu_used < request(p, "cpu") ||
+		if (n->gone || n->down || n->tainted ||
+		    n->cpu_milli - n->cpu_used < request(p, "cpu") ||
 		    n->gpus - n->gpus_used < request(p, "nvidia.com/gpu") ||
 		    n->pods - n->pods_used < 1)
 			continue;
@@ -722,6 +738,52 @@ static bool bind_pod(struct model *m, struct model_pod *p)
 		return true;
 	}
 	return false;
+}
+
+static bool is_lost(const struct model *m, const struct model_pod *p)
+{
+	const struct model_node *n = p->node ? node_of(m, p->node) : NULL;
+	return p->node && (!n || n->down || n->tainted);
+}
+
+static void recreate_pod(struct model *m, struct model_copy *c, size_t i)
+{
+	struct model_pod *old = c->pods.items[i];
+	char name[300];
+
+	pod_gone(m, old);
+	(void)snprintf(name, sizeof(name), "%s-%" PRIu64, c->name, m->next_pod);
+	struct model_pod *p = pod_new(m, c->ns, name);
+	p->epoch = old->epoch;
+	p->job_uid = old->job_uid ? xstrdup(old->job_uid) : NULL;
+	p->hub_uid = old->hub_uid ? xstrdup(old->hub_uid) : NULL;
+	p->set = xstrdup(old->set);
+	p->requests = xcalloc(old->n_requests + 1, sizeof(*p->requests));
+	p->n_requests = old->n_requests;
+	for (size_t k = 0; k < old->n_requests; k++)
+		p->requests[k] =
+		    (struct info_amount){span_make(xstrndup(old->requests[k].resource.ptr,
+							    old->requests[k].resource.len),
+						   old->requests[k].resource.len),
+					 old->requests[k].value};
+	c->pods.items[i] = p;
+	tell_pod(m, p);
+}
+
+void model_recreate(struct model *m, struct model_copy *c, bool all)
+{
+	for (size_t i = 0; i < c->pods.len; i++)
+		if (!c->pods.items[i]->gone && (all || is_lost(m, c->pods.items[i])))
+			recreate_pod(m, c, i);
+}
+
+size_t model_copy_bound(const struct model_copy *c)
+{
+	size_t n = 0;
+
+	vec_foreach (&c->pods, p)
+		n += is_working(*p);
+	return n;
 }
 
 static void set_status(struct model *m, struct model_copy *c, const char *kubeflow,

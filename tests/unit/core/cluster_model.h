@@ -49,6 +49,7 @@ struct model_node {
 	int64_t cpu_used, gpus_used, pods_used;
 	uint64_t revision;
 	bool gone;
+	bool down, tainted; /* not Ready; NoExecute */
 	/* Static, or NULL; its scheduler looks at none of them. */
 	const char *label_key, *label_value;
 	const char *other_key, *other_value;
@@ -99,6 +100,12 @@ void model_label_nodes(struct model *m, const char *key, const char *value);
 /* A block and a rack of it (cloud.example.com/block, /rack): one node's two labels. */
 void model_place_node(struct model *m, const char *name, const char *block, const char *rack);
 void model_remove_node(struct model *m, const char *name);
+/* Its Ready condition, and a NoExecute taint. Its pods stay until model_recreate(). */
+void model_set_node(struct model *m, const char *name, bool ready, bool tainted);
+/* The copy's controller makes pods anew: those on nodes that are not well, or all of them. */
+void model_recreate(struct model *m, struct model_copy *c, bool all);
+/* Nodes on which the copy's pods work. */
+size_t model_copy_bound(const struct model_copy *c);
 /* A pod that is none of the hub's. */
 struct model_pod *model_add_pod(struct model *m, const char *ns, const char *name, const char *node,
 				int64_t cpus);

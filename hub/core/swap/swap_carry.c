@@ -1,0 +1,297 @@
+#include "core/swap/swap_record.h"
+
+#include "core/admission/starvation.h"
+#include "core/assignment.h"
+#include "core/dispatch/courier.h"
+#include "core/job.h"
+#include "core/kueue/evict.h"
+#include "core/kueue/workload_status.h"
+#include "core/member.h"
+#include "core/provisioning/consumer.h"
+
+#include <inttypes.h>
+
+/* ---- words ---- */
+
+void swap_lost_text(const struct core *c, const struct member *m, const struct job *j, char *out,
+		    size_t size)
+{
+	const struct swap *s = j->swap;
+
+	if (s->nodes.len == 0) {
+		(void)snprintf(out, size, "nodes of the job are lost");
+		return;
+	}
+	const char *name = s->nodes.items[0].name;
+	uint32_t node = cluster_view_node_find(c->fleet, m->view, span_of(name));
+	if (s->nodes.len == 1)
+		(void)snprintf(out, size, "node %s %s", name,
+			       hot_swap_node_to_string(
+				   hot_swap_node(c->fleet, m->view, node, j->shape, UINT32_MAX)));
+	else
+		(void)snprintf(out, size, "node %s and %zu more are lost", name, s->nodes.len - 1);
+}
+
+static void tell(struct core *c, struct job *j, const char *type, const char *reason,
+		 const struct buf *words)
+{
+	struct swap *s = j->swap;
+
+	free(s->words);
+	s->words = xstrdup(words->ptr);
+	s->reason = reason;
+	s->since = c->now;
+	job_event_add(c, j, type, reason, "%s", words->ptr);
+	j->binding_dirty = true;
+	core_job_dirty(c, j);
+}
+
+/* ---- who else is there ---- */
+
+/* The pods that stand on the member; what the ledger knows of the job needs none. */
+static struct evict_job pods_of(struct swap_round *r, const struct job *j, const struct member *m)
+{
+	struct evict_pods *pods = arena_array(&r->mem, struct evict_pods, j->pods.len);
+	struct evict_job out = {.number = j->number, .pods = pods};
+
+	vec_foreach (&j->pods, it) {
+		const struct member_pod *p = *it;
+		if (p->member != m->number || p->node == NODE_NONE)
+			continue;
+		struct pod_usage *usage = arena_new(&r->mem, struct pod_usage);
+		*usage = (struct pod_usage){p->amounts, p->n_amounts, p->exclusive};
+		pods[out.n_pods++] = (struct evict_pods){p->node, 1, usage};
+	}
+	return out;
+}
+
+struct others {
+	struct VEC(struct hot_swap_job) jobs;
+	struct VEC(struct job *) records;
+};
+
+static void collect_others(struct swap_round *r, const struct member *m, const struct job *j,
+			   struct others *out)
+{
+	struct core *c = r->c;
+
+	vec_foreach (&m->jobs, number) {
+		struct job *o = job_by_number(c, *number);
+		if (!o || o == j || !o->holds || o->finished || member_of(c, o) != m)
+			continue;
+		bool leaving = o->dispatch.step == DISPATCH_WITHDRAWING || o->deleting || o->gone;
+		vec_push(&out->jobs,
+			 ((struct hot_swap_job){
+			     .pods = pods_of(r, o, m),
+			     .priority = swap_priority(o),
+			     .lost_us = evict_lost_work(job_pods(o), o->decided_at, c->now),
+			     .leaving = leaving,
+			 }));
+		vec_push(&out->records, o);
+	}
+}
+
+/* ---- room here ---- */
+
+/* The pods that are left and stand where the plan wants them are told to the ledger again; others
+ * are on their way out, and whoever replaces them is counted on. */
+static void tell_ledger(struct core *c, const struct member *m, const struct job *j)
+{
+	vec_foreach (&j->pods, it) {
+		struct member_pod *p = *it;
+		if (p->node == NODE_NONE || !swap_is_of_placement(j, m, p))
+			continue;
+		p->observed = true;
+		p->out = !ledger_expects(c->ledger, j->number, p->set, p->node);
+		if (!p->out)
+			(void)ledger_observe(c->ledger, j->number, p->set, p->node);
+	}
+}
+
+static void add_kept(const struct core *c, const struct member *m, const struct job *j,
+		     struct hot_swap_plan *plan)
+{
+	vec_foreach (&j->pods, it) {
+		const struct member_pod *p = *it;
+		if (p->node != NODE_NONE && swap_is_of_placement(j, m, p) &&
+		    hot_swap_node(c->fleet, m->view, p->node, j->shape, p->set) == HOT_SWAP_NODE_OK)
+			vec_push(&plan->slots, ((struct fit_slot){p->node, p->set, 1}));
+	}
+}
+
+/* The plan's nodes are its assignment from now on; its epoch and its copy stay. */
+static void reserve(struct swap_round *r, struct job *j, const struct member *m)
+{
+	struct core *c = r->c;
+	struct hot_swap_plan *plan = &r->plan;
+	struct err err = ERR_INIT;
+
+	if (!plan->whole)
+		add_kept(c, m, j, plan);
+	(void)ledger_drop(c->ledger, j->number);
+	if (ledger_assume(c->ledger, j->number, j->shape, m->view, plan->slots.items,
+			  plan->slots.len, 0, &err) < 0)
+		log_warn(c->log, "room of a hot-swap is not in the ledger",
+			 "job=%s/%s error=\"%s\"", j->ns, j->name, err.text);
+	free(j->assignment);
+	j->assignment = assignment_pack(c->fleet, m->view, plan->slots.items, plan->slots.len,
+					&j->assignment_len);
+	free(j->spent);
+	j->spent = NULL;
+	tell_ledger(c, m, j);
+	j->swap->step = SWAP_RESERVED;
+	j->binding_dirty = true;
+	core_job_dirty(c, j);
+}
+
+static void evict(struct core *c, struct job *v, const struct job *preemptor, const char *why)
+{
+	static const struct eviction preempted = {.reason = "Preempted", .cause = ""};
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text),
+		       "Preempted to make room for %s %s/%s (priority %d), which lost nodes: %s",
+		       preemptor->kind->kind, preemptor->ns, preemptor->name,
+		       swap_priority(preemptor), why);
+	job_event_add(c, v, "Warning", "Preempted", "%s", text);
+	if (v->workload && workload_holds_quota(v->workload)) {
+		evict_workload(c, v->workload, &preempted, text);
+		workload_set_condition(c, v->workload, "Preempted", true, "HotSwap", "%s", text);
+	}
+	if (v->dispatch.step != DISPATCH_IDLE && v->dispatch.step != DISPATCH_WITHDRAWING)
+		courier_feed(c, v, &(struct dispatch_event){EVENT_WITHDRAW});
+	core_job_dirty(c, v);
+}
+
+static void add_victims(const struct others *others, const struct hot_swap_plan *plan,
+			struct buf *words)
+{
+	char text[JOB_TEXT_MAX];
+
+	for (size_t i = 0; i < plan->victims.len && i < 3; i++) {
+		const struct job *v = others->records.items[plan->victims.items[i]];
+		buf_addf(words, "%s%s (priority %d)", i ? ", " : "", job_text(v, text),
+			 swap_priority(v));
+	}
+	if (plan->victims.len > 3)
+		buf_addf(words, " and %zu more", plan->victims.len - 3);
+}
+
+static void make_room(struct swap_round *r, struct job *j, const struct member *m,
+		      const struct others *others, int64_t missing, const char *lost)
+{
+	auto_buf words = BUF_INIT;
+
+	if (r->plan.action == HOT_SWAP_SPARE) {
+		buf_addf(&words,
+			 "Hot-swap: %s; room for %" PRId64
+			 " pods is kept on spare nodes of cluster %s.",
+			 lost, missing, m->name);
+	} else {
+		buf_addf(&words,
+			 "Hot-swap: %s; room for %" PRId64 " pods is made on cluster %s by "
+			 "preempting ",
+			 lost, missing, m->name);
+		add_victims(others, &r->plan, &words);
+		buf_add_char(&words, '.');
+	}
+	vec_foreach (&r->plan.victims, v)
+		evict(r->c, others->records.items[*v], j, lost);
+	reserve(r, j, m);
+	tell(r->c, j, "Normal", "HotSwap", &words);
+}
+
+/* ---- elsewhere, or nowhere ---- */
+
+static void move(struct swap_round *r, struct job *j, const struct member *m, const char *lost)
+{
+	static const struct eviction failures = {.reason = "NodeFailures", .cause = ""};
+	const struct cluster_spec *to = cluster_view_spec(r->c->fleet, r->plan.cluster);
+	auto_buf words = BUF_INIT;
+
+	buf_addf(&words,
+		 "Hot-swap: %s; cluster %s cannot hold the gang any more, cluster %.*s can: it is "
+		 "taken back to start there.",
+		 lost, m->name, SPAN_ARGS(to ? to->name : SPAN("another")));
+	tell(r->c, j, "Warning", "HotSwap", &words);
+	if (j->workload && workload_holds_quota(j->workload))
+		evict_workload(r->c, j->workload, &failures, words.ptr);
+	if (j->dispatch.step != DISPATCH_IDLE && j->dispatch.step != DISPATCH_WITHDRAWING)
+		courier_feed(r->c, j, &(struct dispatch_event){EVENT_WITHDRAW});
+	swap_forget(r->c, j);
+}
+
+static void wait(struct swap_round *r, struct job *j, const struct member *m, int64_t missing,
+		 const char *lost)
+{
+	auto_buf words = BUF_INIT;
+
+	buf_addf(&words,
+		 "Hot-swap: %s; %" PRId64 " pods wait for room: no node of cluster %s is spare, ",
+		 lost, missing, m->name);
+	if (r->plan.n_lower)
+		buf_addf(&words, "the %zu jobs of lower priority there would not make enough",
+			 r->plan.n_lower);
+	else
+		buf_addf(&words, "no job of lower priority than %d is in the way",
+			 swap_priority(j));
+	buf_add_str(&words, ", and no other cluster takes the gang.");
+	if (j->swap->step == SWAP_WAITING && j->swap->words &&
+	    strcmp(j->swap->words, words.ptr) == 0)
+		return;
+	bool again = j->swap->step == SWAP_WAITING;
+	j->swap->step = SWAP_WAITING;
+	if (!again)
+		tell(r->c, j, "Warning", "HotSwapWaiting", &words);
+	free(j->swap->words);
+	j->swap->words = xstrdup(words.ptr);
+}
+
+/* A job whose nodes a member holds for it goes nowhere else. */
+static bool may_move(struct core *c, const struct job *j, const struct member *m,
+		     const struct placement_exclusion *excluded, size_t n)
+{
+	struct placement_decision d;
+
+	return consumer_decide(c, j, excluded, n, &d) && d.cluster != m->view;
+}
+
+void swap_decide(struct swap_round *r, struct job *j, const struct member *m, const int64_t *counts,
+		 int64_t missing)
+{
+	struct core *c = r->c;
+	const struct hot_swap_fleet fleet = {c->fleet, c->ledger, c->placer, &r->trial};
+	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
+	struct hot_swap_gang gang = {
+	    .cluster = m->view,
+	    .priority = swap_priority(j),
+	    .ask = j->ask,
+	    .missing = hot_swap_missing(c->placer, j->ask, counts),
+	    .own = pods_of(r, j, m),
+	};
+	struct others others = {0};
+	char lost[512];
+
+	gang.restarts_whole = j->kind->type == TYPE_JOB_SET || !gang.missing;
+	collect_others(r, m, j, &others);
+	size_t n = starvation_exclude(c, j, excluded);
+	hot_swap_decide(&fleet, &gang, others.jobs.items, others.jobs.len, excluded, n, c->now,
+			&r->plan);
+	placer_ask_unref(c->placer, gang.missing);
+	swap_lost_text(c, m, j, lost, sizeof(lost));
+	if (r->plan.action == HOT_SWAP_MOVE) {
+		excluded[n < STARVATION_EXCLUSIONS ? n++ : n - 1] =
+		    (struct placement_exclusion){.cluster = m->view, .until_us = INT64_MAX};
+		if (!may_move(c, j, m, excluded, n))
+			r->plan.action = HOT_SWAP_WAIT;
+	}
+	if (r->plan.action == HOT_SWAP_WAIT)
+		wait(r, j, m, missing, lost);
+	else if (r->plan.action == HOT_SWAP_MOVE)
+		move(r, j, m, lost);
+	else
+		make_room(r, j, m, &others, missing, lost);
+	vec_done(&others.jobs);
+	vec_done(&others.records);
+	arena_reset(&r->mem);
+}

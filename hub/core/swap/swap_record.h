@@ -1,0 +1,46 @@
+#ifndef CORE_SWAP_SWAP_RECORD_H
+#define CORE_SWAP_SWAP_RECORD_H
+/* What is kept of a gang that lost nodes, and one run over those that are due. Private to swap/. */
+#include "core/swap/swap.h"
+#include "policies/evict_fit.h"
+#include "policies/hot_swap.h"
+
+struct lost_node {
+	char *name;
+	usec due; /* lost for good from then on */
+};
+
+struct swap {
+	enum swap_step step;
+	struct VEC(struct lost_node) nodes;
+	bool changed; /* something of it did since it was looked at */
+	usec next;    /* when to look whatever happens; INT64_MAX: never */
+	usec since;   /* of the last decision that was told */
+	usec looked_at;
+	uint64_t looked, looked_here; /* versions then: of the fleet, of its member */
+	char *words;
+	const char *reason; /* static */
+};
+
+/* One run. */
+struct swap_round {
+	struct core *c;
+	struct arena mem; /* of what trials borrow; of one gang at a time */
+	struct evict_fit trial;
+	struct hot_swap_plan plan;
+};
+
+/* Whether the pod is one of the job's present placement. */
+bool swap_is_of_placement(const struct job *j, const struct member *m, const struct member_pod *p);
+int32_t swap_priority(const struct job *j);
+/* Pods of each set that are missing (counts[], as many as the shape has sets), and their sum. */
+int64_t swap_missing(const struct core *c, const struct member *m, const struct job *j,
+		     int64_t *counts);
+/* Decides about a gang of which pods are missing, and carries that out. */
+void swap_decide(struct swap_round *r, struct job *j, const struct member *m, const int64_t *counts,
+		 int64_t missing);
+/* "node n1 is not ready", "nodes n1 and 2 more are lost". */
+void swap_lost_text(const struct core *c, const struct member *m, const struct job *j, char *out,
+		    size_t size);
+
+#endif
