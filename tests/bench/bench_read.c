@@ -8,7 +8,7 @@
  */
 #include "base/json.h"
 #include "bench.h"
-#include "front.h"
+#include "front_scene.h"
 #include "http_download.h"
 #include "http_load.h"
 #include "http_watch.h"
@@ -16,34 +16,19 @@
 #include "kinds/types.h"
 #include "kube/meta.h"
 #include "kube/object.h"
-#include "process.h"
-#include <errno.h>
 #include <limits.h>
 #include <openssl/rand.h>
 #include <pthread.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define JOBS_PATH "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
 #define TURNS	  5
 
 struct scene {
 	struct bench *bench;
-	char dir[64], token[128];
-	struct process server, floor;
-	int port, floor_port;
+	struct front_scene front;
 	int n_objects, n_watchers;
 	size_t object_bytes;
 };
-
-static void die(const char *what, const char *why)
-{
-	fprintf(stderr, "bench_read: %s: %s\n", what, why);
-	exit(1);
-}
 
 /* ---- what is served ---- */
 
@@ -81,7 +66,7 @@ static void make_object(int i, const struct kind *k, struct object_draft *ret)
 	if (json_parse(buf_span(&text), NULL, &tree, &e) < 0 ||
 	    meta_prepare_create(tree, &w, &errors, &e) < 0 ||
 	    object_draft_from_tree(k, tree, ret, &e) < 0)
-		die("object", e.text);
+		front_scene_die("object", e.text);
 }
 
 static void seed_batch(struct store *store, const struct kind *k, int from, int n)
@@ -98,13 +83,14 @@ static void seed_batch(struct store *store, const struct kind *k, int from, int 
 		object_draft_change(&drafts[i], &key, &changes[i]);
 	}
 	if (store_apply(store, changes, (size_t)n, clock_now(), &e) < 0)
-		die("seed", e.text);
+		front_scene_die("seed", e.text);
 	for (int i = 0; i < n; i++)
 		object_draft_done(&drafts[i]);
 }
 
-static void seed(const struct scene *s)
+static void seed(const struct front_scene *front)
 {
+	const struct scene *s = front->arg;
 	const struct kind *k = kind_by_type(kinds_hub(), TYPE_PYTORCH_JOB);
 	char path[PATH_MAX];
 	struct store_options o = {.path = path,
@@ -114,82 +100,14 @@ static void seed(const struct scene *s)
 				  .first_revision = STORE_FIRST_REVISION};
 	struct store *store = NULL;
 	struct err e = ERR_INIT;
-	snprintf(path, sizeof(path), "%s/store", s->dir);
+	snprintf(path, sizeof(path), "%s/store", front->dir);
 	if (store_open_lmdb(&o, &store, &e) < 0)
-		die("store", e.text);
+		front_scene_die("store", e.text);
 	for (int at = 0; at < s->n_objects; at += STORE_MAX_CHANGES) {
 		int n = s->n_objects - at;
 		seed_batch(store, k, at, n < STORE_MAX_CHANGES ? n : STORE_MAX_CHANGES);
 	}
 	store_close(store);
-}
-
-static void serve(const struct scene *s, int out)
-{
-	struct front_options o = {
-	    .dir = s->dir, .listen = "127.0.0.1:0", .durable = true, .kinds = kinds_hub()};
-	struct front *f = NULL;
-	struct err e = ERR_INIT;
-	sigset_t set;
-	int sig, port;
-	seed(s);
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	if (front_open(&o, &f, &e) < 0)
-		die("front", e.text);
-	port = (int)strtol(strrchr(front_url(f), ':') + 1, NULL, 10);
-	if (write(out, &port, sizeof(port)) != sizeof(port))
-		_exit(1);
-	sigwait(&set, &sig);
-	front_close(f);
-	_exit(0);
-}
-
-/* The program lies beside this one. */
-static void serve_floor(const struct scene *s, int out)
-{
-	char cert[PATH_MAX], key[PATH_MAX], program[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - sizeof("http_floor"));
-	char *name;
-	snprintf(cert, sizeof(cert), "%s/pki/serving.crt", s->dir);
-	snprintf(key, sizeof(key), "%s/pki/serving.key", s->dir);
-	program[n > 0 ? n : 0] = '\0';
-	name = strrchr(program, '/');
-	if (name && dup2(out, STDOUT_FILENO) >= 0) {
-		memcpy(name + 1, "http_floor", sizeof("http_floor"));
-		execl(program, program, cert, key, (char *)NULL);
-	}
-	_exit(1);
-}
-
-static int start(struct scene *s, struct process *p, void (*child)(const struct scene *s, int out))
-{
-	int fds[2], port = 0;
-	if (pipe(fds) < 0)
-		die("pipe", strerror(errno));
-	p->pid = fork();
-	if (p->pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		close(fds[0]);
-		child(s, fds[1]);
-	}
-	close(fds[1]);
-	if (read(fds[0], &port, sizeof(port)) != sizeof(port))
-		die("start", "a server does not come up");
-	close(fds[0]);
-	return port;
-}
-
-static void read_token(struct scene *s)
-{
-	char path[PATH_MAX];
-	FILE *f;
-	snprintf(path, sizeof(path), "%s/pki/admin.token", s->dir);
-	f = fopen(path, "r");
-	if (!f || !fgets(s->token, sizeof(s->token), f))
-		die(path, "cannot be read");
-	fclose(f);
 }
 
 /* ---- numbers ---- */
@@ -223,7 +141,7 @@ static void make_get(void *arg, uint64_t n, struct buf *out)
 	char path[128];
 	snprintf(path, sizeof(path), JOBS_PATH "/job-%06d",
 		 (int)(n * 7919 % (uint64_t)s->n_objects));
-	http_load_head(out, "GET", path, s->token, 0);
+	http_load_head(out, "GET", path, s->front.token, 0);
 }
 
 static void make_raw(void *arg, uint64_t n, struct buf *out)
@@ -232,7 +150,7 @@ static void make_raw(void *arg, uint64_t n, struct buf *out)
 	char path[32];
 	(void)n;
 	snprintf(path, sizeof(path), "/%zu", s->object_bytes);
-	http_load_head(out, "GET", path, s->token, 0);
+	http_load_head(out, "GET", path, s->front.token, 0);
 }
 
 struct rate {
@@ -243,7 +161,7 @@ static struct rate load(struct scene *s, const struct process *p, int port, doub
 			double seconds, void (*make)(void *, uint64_t, struct buf *))
 {
 	struct http_load l = {.port = port,
-			      .token = s->token,
+			      .token = s->front.token,
 			      .connections = rate > 0 ? 16 : 64,
 			      .rate = rate,
 			      .seconds = seconds,
@@ -253,7 +171,7 @@ static struct rate load(struct scene *s, const struct process *p, int port, doub
 	struct err e = ERR_INIT;
 	double cpu = process_cpu(p);
 	if (http_load_run(&l, &r, &e) < 0 || r.failed)
-		die("load", r.failed ? r.first_failure : e.text);
+		front_scene_die("load", r.failed ? r.first_failure : e.text);
 	struct rate ret = {.per_second = (double)r.done / r.seconds,
 			   .cpu_us = (process_cpu(p) - cpu) / (double)r.done * 1e6,
 			   .p99_ms = bench_percentile(r.latencies, r.done, 99) * 1e3};
@@ -268,8 +186,8 @@ static void bench_get(struct scene *s)
 	int turns = s->bench->quick ? 1 : TURNS;
 	double seconds = s->bench->quick ? 0.3 : 2;
 	for (int i = 0; i < turns; i++) {
-		raw = load(s, &s->floor, s->floor_port, 0, seconds, make_raw);
-		get = load(s, &s->server, s->port, 0, seconds, make_get);
+		raw = load(s, &s->front.floor, s->front.floor_port, 0, seconds, make_raw);
+		get = load(s, &s->front.server, s->front.port, 0, seconds, make_get);
 		ratio[i] = get.per_second / raw.per_second;
 		cpu_ratio[i] = raw.cpu_us / get.cpu_us;
 	}
@@ -290,7 +208,7 @@ static size_t private_bytes(const struct process *p)
 {
 	size_t resident = 0, private = 0;
 	if (process_memory(p, "data.mdb", &resident, &private) < 0)
-		die("memory", "cannot be read");
+		front_scene_die("memory", "cannot be read");
 	return private;
 }
 
@@ -307,13 +225,13 @@ static struct http_download_result download(const struct scene *s, int port, con
 {
 	struct http_download d = {.port = port,
 				  .path = path,
-				  .token = s->token,
+				  .token = s->front.token,
 				  .progress = peak ? note_peak : NULL,
 				  .arg = peak};
 	struct http_download_result r;
 	struct err e = ERR_INIT;
 	if (http_download(&d, &r, &e) < 0)
-		die(path, e.text);
+		front_scene_die(path, e.text);
 	return r;
 }
 
@@ -340,7 +258,7 @@ static struct rate load_beside(struct scene *s, struct lister *l, const struct p
 	struct rate ret;
 	l->scene = s;
 	if (pthread_create(&thread, NULL, list_on, l))
-		die("thread", "cannot start");
+		front_scene_die("thread", "cannot start");
 	ret = load(s, p, l->port, 500, seconds, make);
 	l->stop = true;
 	pthread_join(thread, NULL);
@@ -368,11 +286,14 @@ static bool note_turns(void *arg, char *line, size_t len)
 static struct turns read_turns(const struct scene *s)
 {
 	struct turns t = {0};
-	struct http_watch w = {
-	    .port = s->port, .path = "/metrics", .token = s->token, .line = note_turns, .arg = &t};
+	struct http_watch w = {.port = s->front.port,
+			       .path = "/metrics",
+			       .token = s->front.token,
+			       .line = note_turns,
+			       .arg = &t};
 	struct err e = ERR_INIT;
 	if (http_watch_get(&w, &e) < 0)
-		die("metrics", e.text);
+		front_scene_die("metrics", e.text);
 	return t;
 }
 
@@ -383,12 +304,12 @@ static void bench_beside(struct scene *s, size_t bytes)
 	double seconds = s->bench->quick ? 1 : 6;
 	char path[32];
 	snprintf(path, sizeof(path), "/%zu", bytes);
-	struct lister raw = {.path = path, .port = s->floor_port};
-	struct lister list = {.path = JOBS_PATH, .port = s->port};
-	struct rate alone = load(s, &s->server, s->port, 500, seconds, make_get);
-	struct rate floor = load_beside(s, &raw, &s->floor, seconds, make_raw);
+	struct lister raw = {.path = path, .port = s->front.floor_port};
+	struct lister list = {.path = JOBS_PATH, .port = s->front.port};
+	struct rate alone = load(s, &s->front.server, s->front.port, 500, seconds, make_get);
+	struct rate floor = load_beside(s, &raw, &s->front.floor, seconds, make_raw);
 	struct turns before = read_turns(s);
-	struct rate beside = load_beside(s, &list, &s->server, seconds, make_get);
+	struct rate beside = load_beside(s, &list, &s->front.server, seconds, make_get);
 	struct turns after = read_turns(s);
 	double turns = after.all - before.all;
 	double longer = turns - (after.short_ones - before.short_ones);
@@ -403,18 +324,18 @@ static void bench_list(struct scene *s)
 {
 	double ratio[TURNS], seconds[TURNS];
 	int turns = s->bench->quick ? 1 : TURNS;
-	struct http_download_result list = download(s, s->port, JOBS_PATH, NULL), raw;
-	struct peak peak = {.p = &s->server};
-	size_t before = private_bytes(&s->server);
+	struct http_download_result list = download(s, s->front.port, JOBS_PATH, NULL), raw;
+	struct peak peak = {.p = &s->front.server};
+	size_t before = private_bytes(&s->front.server);
 	char path[32];
 	snprintf(path, sizeof(path), "/%zu", list.bytes);
 	for (int i = 0; i < turns; i++) {
-		raw = download(s, s->floor_port, path, NULL);
-		list = download(s, s->port, JOBS_PATH, NULL);
+		raw = download(s, s->front.floor_port, path, NULL);
+		list = download(s, s->front.port, JOBS_PATH, NULL);
 		ratio[i] = list.seconds / raw.seconds;
 		seconds[i] = list.seconds;
 	}
-	(void)download(s, s->port, JOBS_PATH, &peak);
+	(void)download(s, s->front.port, JOBS_PATH, &peak);
 	row(s, "list-bytes", "MiB", (double)list.bytes / 1048576, 0, 0, BENCH_INFO);
 	row(s, "list", "s", median(seconds, (size_t)turns), raw.seconds, 0, BENCH_INFO);
 	row(s, "list-of-raw-bytes", "x", median(ratio, (size_t)turns), 1, 1.2, BENCH_AT_MOST);
@@ -427,23 +348,23 @@ static void bench_list(struct scene *s)
 
 static void bench_idle_watchers(struct scene *s)
 {
-	struct http_download d = {.port = s->port,
+	struct http_download d = {.port = s->front.port,
 				  .path = "/api/v1/namespaces/default/configmaps?watch=true",
-				  .token = s->token};
+				  .token = s->front.token};
 	struct http_crowd *crowd = NULL;
 	struct err e = ERR_INIT;
 	size_t resident = 0, private = 0;
 	uint64_t start = bench_now_ns();
 	int seconds = s->bench->quick ? 1 : 10;
 	if (http_crowd_open(&d, (size_t)s->n_watchers, &crowd, &e) < 0)
-		die("watchers", e.text);
+		front_scene_die("watchers", e.text);
 	double each = (double)(bench_now_ns() - start) / s->n_watchers / 1e6;
-	double cpu = process_cpu(&s->server);
+	double cpu = process_cpu(&s->front.server);
 	if (http_crowd_stay(crowd, seconds, &e) < 0)
-		die("watchers", e.text);
-	cpu = (process_cpu(&s->server) - cpu) / seconds * 100;
-	if (process_memory(&s->server, "data.mdb", &resident, &private) < 0)
-		die("memory", "cannot be read");
+		front_scene_die("watchers", e.text);
+	cpu = (process_cpu(&s->front.server) - cpu) / seconds * 100;
+	if (process_memory(&s->front.server, "data.mdb", &resident, &private) < 0)
+		front_scene_die("memory", "cannot be read");
 	http_crowd_close(crowd);
 	row(s, "watchers-connect", "ms", each, 0, 0, BENCH_INFO);
 	/* The pages of the store are those of the LIST before, not of the watchers. */
@@ -451,46 +372,24 @@ static void bench_idle_watchers(struct scene *s)
 	row(s, "watchers-idle-cpu", "%", cpu, 0, 1, BENCH_AT_MOST);
 }
 
-static void stop(struct scene *s)
-{
-	char command[128];
-	kill(s->floor.pid, SIGKILL);
-	waitpid(s->floor.pid, NULL, 0);
-	kill(s->server.pid, SIGTERM);
-	waitpid(s->server.pid, NULL, 0);
-	snprintf(command, sizeof(command), "rm -rf %s", s->dir);
-	if (system(command) != 0)
-		fprintf(stderr, "bench_read: %s is left\n", s->dir);
-}
-
 int main(int argc, char **argv)
 {
 	struct bench b;
 	struct scene s = {.bench = &b};
-	struct rlimit files;
 	const struct {
 		const char *name;
 		void (*run)(struct scene *s);
 	} sections[] = {
 	    {"get", bench_get}, {"list", bench_list}, {"watchers", bench_idle_watchers}};
 	bench_init(&b, argc, argv);
-	signal(SIGPIPE, SIG_IGN);
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
-	}
 	s.n_objects = b.quick ? 2000 : 100000;
 	s.n_watchers = b.quick ? 200 : 10000;
-	snprintf(s.dir, sizeof(s.dir), "/var/tmp/bench-read-XXXXXX");
-	if (!mkdtemp(s.dir))
-		die(s.dir, strerror(errno));
-	s.port = start(&s, &s.server, serve);
-	read_token(&s);
-	s.floor_port = start(&s, &s.floor, serve_floor);
-	s.object_bytes = download(&s, s.port, JOBS_PATH "/job-000001", NULL).bytes;
+	s.front = (struct front_scene){.seed = seed, .arg = &s};
+	front_scene_start(&s.front);
+	s.object_bytes = download(&s, s.front.port, JOBS_PATH "/job-000001", NULL).bytes;
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++)
 		if (!b.section || strcmp(b.section, sections[i].name) == 0)
 			sections[i].run(&s);
-	stop(&s);
+	front_scene_stop(&s.front);
 	return bench_finish(&b);
 }

@@ -5,11 +5,13 @@
 #include "http_load.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,9 +19,16 @@
 #define HEAD_MAX  4096
 #define MIB	  ((size_t)1 << 20)
 
+/* An event's time, when a read ends in the midst of it. */
+#define MARK	 "\"due\":\""
+#define MARK_LEN (sizeof(MARK) - 1)
+#define DIGITS	 20
+
 struct conn {
 	int fd;
 	SSL *ssl;
+	char rest[MARK_LEN + DIGITS]; /* the end of what was read, while it may begin an event */
+	size_t n_rest;
 };
 
 struct http_crowd {
@@ -176,6 +185,65 @@ int http_crowd_stay(struct http_crowd *c, int seconds, struct err *reterr)
 	int rc = poll(fds, c->n, seconds * 1000);
 	free(fds);
 	return rc ? err_set(reterr, ERR_UNAVAILABLE, "a watch was cut") : 0;
+}
+
+static void count_event(struct http_crowd_count *count, uint64_t now, const char *digits)
+{
+	uint64_t due = strtoull(digits, NULL, 10);
+	count->events++;
+	if (count->n_lags < count->max_lags)
+		count->lags[count->n_lags++] = now > due ? (double)(now - due) / 1e9 : 0;
+}
+
+/* Counts the events in text; how much of its end has to be looked at again with what follows. */
+static size_t count_events(struct http_crowd_count *count, const char *text, size_t n)
+{
+	uint64_t now = bench_now_ns();
+	const char *at = text, *end = text + n, *found;
+	while ((found = memmem(at, (size_t)(end - at), MARK, MARK_LEN))) {
+		if ((size_t)(end - found) < MARK_LEN + DIGITS)
+			return (size_t)(end - found);
+		count_event(count, now, found + MARK_LEN);
+		at = found + MARK_LEN + DIGITS;
+	}
+	return (size_t)(end - at) < MARK_LEN ? (size_t)(end - at) : MARK_LEN - 1;
+}
+
+static int follow_one(struct conn *c, struct http_crowd_count *count, char *room,
+		      struct err *reterr)
+{
+	for (;;) {
+		int n = SSL_read(c->ssl, room + c->n_rest, (int)READ_SIZE);
+		if (n <= 0) {
+			if (SSL_get_error(c->ssl, n) == SSL_ERROR_WANT_READ)
+				return 0;
+			return err_set(reterr, ERR_UNAVAILABLE, "a watch was cut");
+		}
+		count->bytes += (uint64_t)n;
+		memcpy(room, c->rest, c->n_rest);
+		size_t len = c->n_rest + (size_t)n, keep = count_events(count, room, len);
+		memcpy(c->rest, room + len - keep, keep);
+		c->n_rest = keep;
+	}
+}
+
+int http_crowd_follow(struct http_crowd *c, struct http_crowd_count *count, struct err *reterr)
+{
+	auto_free char *room = xcalloc(1, READ_SIZE + sizeof(c->conns->rest));
+	int epoll = epoll_create1(EPOLL_CLOEXEC), rc = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		struct epoll_event ev = {.events = EPOLLIN, .data.ptr = &c->conns[i]};
+		(void)fcntl(c->conns[i].fd, F_SETFL, O_NONBLOCK);
+		(void)epoll_ctl(epoll, EPOLL_CTL_ADD, c->conns[i].fd, &ev);
+	}
+	while (!rc && !count->stop) {
+		struct epoll_event ev[256];
+		int n = epoll_wait(epoll, ev, 256, 20);
+		for (int i = 0; i < n && !rc; i++)
+			rc = follow_one(ev[i].data.ptr, count, room, reterr);
+	}
+	close(epoll);
+	return rc;
 }
 
 struct http_crowd *http_crowd_close(struct http_crowd *c)

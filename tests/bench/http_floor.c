@@ -100,6 +100,7 @@ static int serve(const char *cert_file, const char *key_file)
 	info.user = &f;
 	info.foreign_loops = loops;
 	info.pt_serv_buf_size = 16384;
+	info.timeout_secs = 300; /* crowds come one by one, and read when all are there */
 	info.options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT |
 		       LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
 	context = lws_create_context(&info);

@@ -12,7 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define READ_SIZE 65536
+#define READ_SIZE   65536
+#define MILLISECOND 1000000LL
 
 enum state { CONNECTING, IDLE, SENDING, RECEIVING };
 
@@ -202,10 +203,11 @@ static int progress(struct run *run, struct conn *c, struct err *reterr)
 	return 0;
 }
 
-static int turn(struct run *run, int timeout_ms, struct err *reterr)
+static int turn(struct run *run, int64_t timeout_ns, struct err *reterr)
 {
 	struct epoll_event ev[128];
-	int n = epoll_wait(run->epoll, ev, 128, timeout_ms), r = 0;
+	struct timespec t = {timeout_ns / 1000000000, timeout_ns % 1000000000};
+	int n = epoll_pwait2(run->epoll, ev, 128, &t, NULL), r = 0;
 	for (int i = 0; i < n && !r; i++)
 		r = progress(run, ev[i].data.ptr, reterr);
 	return r;
@@ -224,24 +226,37 @@ static bool feed_idle(struct run *run, int *ret, struct err *reterr)
 	return busy || !over(run);
 }
 
+/* How long nothing has to be sent: a generator that spins takes a core from the server. */
+static int64_t idle_time(const struct run *run)
+{
+	uint64_t now = bench_now_ns(), due;
+	if (run->l->allowed)
+		return MILLISECOND;
+	if (run->l->rate <= 0)
+		return 10 * MILLISECOND;
+	due = run->started + (uint64_t)((double)run->next / run->l->rate * 1e9);
+	return due <= now		      ? 0
+	       : due - now > 10 * MILLISECOND ? 10 * MILLISECOND
+					      : (int64_t)(due - now);
+}
+
 static int drive(struct run *run, struct err *reterr)
 {
 	int r = 0;
 	bool open_loop = run->l->rate > 0, paced = run->l->allowed;
-	int wait = open_loop && !paced ? 0 : paced ? 1 : 10;
 	for (int i = 0; i < run->l->connections && !r; i++) {
 		r = open_conn(run, &run->conns[i], reterr);
 		/* One handshake at a time: a storm of them is another benchmark. */
 		while (!r && run->ready <= i)
-			r = turn(run, 1000, reterr);
+			r = turn(run, 1000 * MILLISECOND, reterr);
 	}
 	run->started = bench_now_ns();
 	run->until = run->started + (uint64_t)(run->l->seconds * 1e9);
 	while (!r && feed_idle(run, &r, reterr)) {
 		if (!r)
-			r = turn(run, wait, reterr);
+			r = turn(run, idle_time(run), reterr);
 		while (!r && !open_loop && !paced && !over(run))
-			r = turn(run, 10, reterr);
+			r = turn(run, 10 * MILLISECOND, reterr);
 	}
 	run->r->seconds = (double)(bench_now_ns() - run->started) / 1e9;
 	return r;

@@ -1,7 +1,8 @@
 // The clients of a controller's author against the hub, as the ServiceAccount or user of a
 // kubeconfig: shared informers over every kind that discovery names, server-side apply with the
-// dynamic client, the typed clientset, and controller-runtime's client with status patches. It
-// prints each sentence that holds and ends with status 1 at the first that does not.
+// dynamic client, the typed clientset, controller-runtime's client with status patches, and many
+// requests on one connection. It prints each sentence that holds and ends with status 1 at the
+// first that does not.
 //
 // While informers run it says `restart me` once, and goes on when a line comes on standard input.
 package main
@@ -126,6 +127,7 @@ func run(config *rest.Config) (status int) {
 	apply(ctx, config)
 	typed(ctx, config)
 	statuses(ctx, config)
+	requests(ctx, config)
 	informersOverAllKinds(ctx, config)
 	return 0
 }
