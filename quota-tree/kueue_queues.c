@@ -354,7 +354,15 @@ void kueue_queues_evicted(struct kueue_queues *q, struct kueue_workload *w)
 	kueue_holders_unfile(q->forest, w);
 	w->state = KUEUE_EVICTED;
 	kueue_holders_file(q->forest, w);
-	q->by_node.items[w->queue]->tree->changes++;
+	struct kueue_tree *t = q->by_node.items[w->queue]->tree;
+	t->changes++;
+	if (q->in_cycle)
+		return;
+	/* It is the first candidate now: heads, which Kueue tries in every cycle, may find other
+	 * victims. */
+	if (t->live.next != &t->live)
+		t->dirty = true;
+	kueue_tree_ask(q, t);
 }
 
 void kueue_queues_released(struct kueue_queues *q, struct kueue_workload *w)

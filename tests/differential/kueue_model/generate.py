@@ -35,6 +35,7 @@ class Scenario:
         self.kueue = kueue
         self.seed, self.rng, self.steps = seed, random.Random(seed), steps
         self.hub, self.time, self.serial = Hub(), 1000, 0
+        self.told = {}  # what may have been said last of whom
 
     def chance(self, p):
         return self.rng.random() < p
@@ -240,7 +241,10 @@ class Scenario:
         nodes = [("q", q) for q in sorted(hub.queues)] + [("c", c) for c in sorted(forest.cohorts)]
         used = {c for uses in forest.held.values() for c in uses}
         out = {"decisions": sorted(lines, key=lambda x: x.split("|")[0]), "time": self.time}
-        out["waits"] = ["%s %s" % (w.name, "|".join(sorted(hub.told_idle[w.name])))
+        # What nobody tried again is told as it was.
+        self.told = {name: said if name in hub.attempted else said | self.told.get(name, set())
+                     for name, said in hub.told_idle.items()}
+        out["waits"] = ["%s %s" % (w.name, "|".join(sorted(self.told[w.name])))
                         for _, w in sorted(hub.workloads.items())
                         if w.state in ("pending", "parked") and w.told]
         out["usage"] = ["%s %s %s %d" % (n[1], c[0], c[1], forest.usage(n, c)) for n in nodes

@@ -23,6 +23,7 @@ class Hub:
         self.sticky = {}      # queue -> the preemptor that waits for its victims
         self.bulk = {}        # queue -> {shape: reason}: hopeless ones that are not tried
         self.cycle = 0
+        self.attempted = set()
         self.trying = {}      # queue -> (its head, tries since something changed)
 
     # the world
@@ -327,8 +328,10 @@ class Hub:
             quota = held.quota(("q", e.wl.queue), cell)
             used = held.usage(("q", e.wl.queue), cell)
             if e.assignment.borrow() > 0:
+                # Below zero where an edit left the queue above its limit: Kueue then writes less
+                # at the queue alone, never above it (addUsage), so that no other queue gains.
                 out[cell] = v if quota.borrowing is None else \
-                    min(v, quota.nominal + quota.borrowing - used)
+                    max(0, min(v, quota.nominal + quota.borrowing - used))
             else:
                 out[cell] = max(0, min(v, quota.nominal - used))
         return out
@@ -355,6 +358,7 @@ class Hub:
     def requeue(self, e):
         w, queue = e.wl, self.queues[e.wl.queue]
         w.reason = w.told = e.reason
+        self.attempted.add(w.name)
         if e.status == "skipped" and not e.requeue:
             e.requeue = "FailedAfterNomination"
         if e.requeue == "PendingPreemption":
@@ -385,11 +389,11 @@ class Hub:
 
     def run(self, now, most=200):
         """Cycles until nothing moves; all decisions in order. Afterwards told_idle has what each
-        one's attempts said since the last decision. `restless`: somebody with several pod sets
+        one's attempts said since the last decision, and attempted is who had one. `restless`: somebody with several pod sets
         goes round its flavors for ever (the head of a StrictFIFO queue, or one that waits for its
         victims); what comes next depends on the moment."""
         out, seen = [], []
-        self.told_idle, self.trying = {}, {}
+        self.told_idle, self.trying, self.attempted = {}, {}, set()
         for _ in range(most):
             decided = self.run_cycle(now)
             out += decided
