@@ -9,6 +9,7 @@
 #include "core/kueue/query_kueue.h"
 #include "core/kueue/query_workload.h"
 #include "core/member.h"
+#include "core/provisioning/consumer.h"
 #include "core/query.h"
 #include "core/swap/swap.h"
 #include "quota-tree/quota_message.h"
@@ -224,7 +225,7 @@ static void add_verdicts(struct core *c, struct job *j, struct ask *ask, struct 
 	struct verdict *v;
 
 	ask = ask ? ask : j->ask;
-	if (!ask || j->dispatch.step != DISPATCH_IDLE)
+	if (!ask || j->dispatch.step != DISPATCH_IDLE || consumer_add_verdicts(c, j, b))
 		return;
 	v = xcalloc(MAX_VERDICTS, sizeof(*v));
 	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
@@ -232,7 +233,7 @@ static void add_verdicts(struct core *c, struct job *j, struct ask *ask, struct 
 	n = placement_explain(c->placer, ask, excluded, n, c->now, v, MAX_VERDICTS);
 	n = n < MAX_VERDICTS ? n : MAX_VERDICTS;
 	buf_addf(b, ",\"neverFits\":%s,\"clusters\":[",
-		 n && placement_never_fits(v, n) ? "true" : "false");
+		 n && placement_never_fits(v, n) && !consumer_gets_nodes(c, j) ? "true" : "false");
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			buf_add_char(b, ',');

@@ -4,6 +4,7 @@
  * Kueue's webhooks and of the rules in the CustomResourceDefinitions; reference/kueue.md 1.3.
  */
 #include "base/json.h"
+#include "base/num.h"
 #include "kinds/hooks.h"
 #include "kinds/refuse.h"
 #include "kinds/taints.h"
@@ -134,6 +135,21 @@ void provisioning_request_config_validate(const struct kind *k, const struct cJS
 
 /* ---- ProvisioningRequest ---- */
 
+#define MAX_RUN	  "maxRunDurationSeconds"
+#define MAX_RUN_S (7 * 86400)
+
+/* How long nodes of queued provisioning may run: a week at most. */
+static void check_max_run(const struct cJSON *parameters, struct field_errors *errors)
+{
+	const struct cJSON *run = json_get(parameters, MAX_RUN);
+	int64_t seconds;
+
+	if (json_value_str(run) &&
+	    num_parse_i64(span_of(json_value_str(run)), 1, MAX_RUN_S, &seconds) < 0)
+		refuse(errors, FIELD_INVALID, run, "must be a number of seconds from 1 to 604800",
+		       "spec.parameters[" MAX_RUN "]");
+}
+
 void provisioning_request_validate(const struct kind *k, const struct cJSON *object,
 				   const struct kind_write *w, struct field_errors *errors)
 {
@@ -146,6 +162,8 @@ void provisioning_request_validate(const struct kind *k, const struct cJSON *obj
 	if (w->subresource[0])
 		return;
 	check_count(json_get(spec, "parameters"), MAX_PARAMETERS, "spec.parameters", errors);
+	if (!old)
+		check_max_run(json_get(spec, "parameters"), errors);
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
 		const struct cJSON *before = json_get(old, fixed[i]);
 		const struct cJSON *now = json_get(spec, fixed[i]);

@@ -5,6 +5,7 @@
 #include "core/job.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/provisioning_check.h"
 #include "core/query.h"
 
 #define MAX_QUEUE_ITEMS 100
@@ -48,6 +49,10 @@ const char *query_kueue_standing(struct core *c, const struct job *j, char *sent
 	if (!workload_holds_quota(w)) {
 		size_t at = kueue_queues_position(c->kueue->queues, w->unit);
 		*ret_position = at == SIZE_MAX ? 0 : at + 1;
+	}
+	if (w->provisioning && w->provisioning->told && !w->admitted_at && !w->evicted_at) {
+		(void)snprintf(sentence, size, "%s", w->provisioning->told);
+		return "WaitingForProvisioning";
 	}
 	workload_wait_text(c, w, &text);
 	if (text.len)

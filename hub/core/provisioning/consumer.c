@@ -2,7 +2,10 @@
 
 #include "core/admission/settle.h"
 #include "core/job.h"
+#include "core/kueue/cluster_queue.h"
+#include "core/kueue/local_queue.h"
 #include "core/kueue/provisioning_check.h"
+#include "core/kueue/provisioning_config.h"
 #include "core/member.h"
 #include "core/provisioning/request_phase.h"
 
@@ -83,6 +86,71 @@ bool consumer_is_held(struct core *c, const struct job *j, struct buf *words)
 	if (why.len)
 		buf_addf(words, " (%s)", why.ptr);
 	buf_add_char(words, '.');
+	return true;
+}
+
+/* ---- why ---- */
+
+bool consumer_gets_nodes(const struct core *c, const struct job *j)
+{
+	const struct cluster_queue *q;
+
+	if (j->digest.provisioning_request.len)
+		return true;
+	q = j->workload ? local_queue_cluster(c, j->workload->queue) : NULL;
+	if (q)
+		vec_foreach (&q->checks, k)
+			if (provisioning_config_is_check(c, k->name))
+				return true;
+	return false;
+}
+
+static void add_verdict(const struct member *m, const struct request_try *t, struct buf *b)
+{
+	const char *name = t ? request_phase_name(t->phase) : "NotAsked";
+	auto_buf words = BUF_INIT;
+
+	if (!t)
+		buf_add_str(&words, "it was not asked for nodes yet");
+	else if (t->message)
+		buf_add_str(&words, t->message);
+	else if (t->status)
+		request_phase_words(span_of(t->status), &words);
+	if (!words.len)
+		buf_add_str(&words, "it was asked for nodes, and has said nothing yet");
+	buf_add_str(b, "{\"cluster\":");
+	buf_add_json_str(b, span_of(m->name));
+	buf_addf(b, ",\"verdict\":\"%s\",\"never\":false,\"decider\":\"%s\",\"message\":", name,
+		 t && t->phase == PROVISION_FAILED ? "cluster admin" : "wait");
+	buf_add_json_str(b, buf_span(&words));
+	buf_add_str(b, ",\"remedy\":\"\",\"need\":0,\"free\":0,\"total\":0,\"largest\":0}");
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct member *const *x = a, *const *y = b;
+	return strcmp((*x)->name, (*y)->name);
+}
+
+bool consumer_add_verdicts(struct core *c, const struct job *j, struct buf *b)
+{
+	struct VEC(const struct member *) all = {0};
+	struct provisioning_request *r;
+
+	if (source_of(c, j, &r) != SOURCE_REQUEST)
+		return false;
+	buf_add_str(b, ",\"neverFits\":false,\"clusters\":[");
+	vec_foreach (&c->members, m)
+		if (*m)
+			vec_push(&all, *m);
+	if (all.len)
+		qsort(all.items, all.len, sizeof(*all.items), by_name);
+	for (size_t i = 0; i < all.len; i++) {
+		buf_add_str(b, i ? "," : "");
+		add_verdict(all.items[i], request_try_on(r, all.items[i]->number), b);
+	}
+	buf_add_char(b, ']');
+	vec_done(&all);
 	return true;
 }
 

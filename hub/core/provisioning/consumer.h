@@ -17,6 +17,11 @@ bool consumer_decide(struct core *c, const struct job *j,
 /* Whether the job names a request without nodes yet: the words say how far that is. It is told
  * when something changes. */
 bool consumer_is_held(struct core *c, const struct job *j, struct buf *words);
+/* Whether nodes will be asked for the job, or were: what is there now says nothing of it. */
+bool consumer_gets_nodes(const struct core *c, const struct job *j);
+/* Verdicts of a job that waits for its nodes: ,"neverFits":false,"clusters":[...] with what each
+ * member has said. False, and nothing added, for any other job. */
+bool consumer_add_verdicts(struct core *c, const struct job *j, struct buf *b);
 /* A request changed: who waits for it is offered anew. */
 void consumer_news(struct core *c, const struct provisioning_request *r);
 

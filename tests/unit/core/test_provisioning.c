@@ -471,6 +471,11 @@ static void a_workload_with_quota_asks_for_nodes_and_starts_where_they_come(void
 	assert_non_null(strstr(check(w, "message"), "QuotaExceeded: Quota"));
 	assert_non_null(strstr(check(w, "message"), "cluster c2"));
 	assert_null(model_copy(b, "default", "j"));
+	const char *why = world_query(w, "namespaces/default/jobs/j/why");
+	assert_non_null(strstr(why, "WaitingForProvisioning"));
+	assert_non_null(strstr(why, "\"neverFits\":false"));
+	assert_non_null(strstr(why, "\"cluster\":\"c1\",\"verdict\":\"Failed\""));
+	assert_non_null(strstr(why, "\"cluster\":\"c2\",\"verdict\":\"Accepted\""));
 	(void)model_add_node(b, "queued-1", 8, 0);
 	says(w, b, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
 	assert_string_equal(check(w, "state"), "Ready");

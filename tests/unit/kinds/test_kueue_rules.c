@@ -425,6 +425,24 @@ static void a_provisioning_request_stays(void **state)
 		     "spec.podSets: Required value\nspec.provisioningClassName: Required value\n");
 }
 
+static void nodes_run_for_a_week_at_most(void **state)
+{
+	(void)state;
+#define RUN(seconds)                                                                               \
+	CQ("'provisioningClassName':'c','parameters':{'maxRunDurationSeconds':'" seconds           \
+	   "'},'podSets':[{'count':1,'podTemplateRef':{'name':'t'}}]")
+	expect_wrong(TYPE_PROVISIONING_REQUEST, RUN("604800"), "");
+	expect_wrong(TYPE_PROVISIONING_REQUEST, RUN("604801"),
+		     "spec.parameters[maxRunDurationSeconds]: Invalid value: \"604801\": must be a "
+		     "number of seconds from 1 to 604800\n");
+	expect_wrong(TYPE_PROVISIONING_REQUEST, RUN("a week"),
+		     "spec.parameters[maxRunDurationSeconds]: Invalid value: \"a week\": must be a "
+		     "number of seconds from 1 to 604800\n");
+	expect_wrong(TYPE_PROVISIONING_REQUEST, RUN("-1"),
+		     "spec.parameters[maxRunDurationSeconds]: Invalid value: \"-1\": must be a "
+		     "number of seconds from 1 to 604800\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +468,7 @@ int main(void)
 	    cmocka_unit_test(a_multi_kueue_cluster_has_one_source),
 	    cmocka_unit_test(a_provisioning_config_has_a_retry_strategy),
 	    cmocka_unit_test(a_provisioning_request_stays),
+	    cmocka_unit_test(nodes_run_for_a_week_at_most),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
