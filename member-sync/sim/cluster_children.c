@@ -79,6 +79,8 @@ static void add_marks(const struct child *k, struct cJSON *to)
 	set_number(to, PREFIX "job-global-index", before + k->slot->index);
 	json_set_str(to, PREFIX "job-key", k->key);
 	set_number(to, PREFIX "restart-attempt", k->slot->attempt);
+	if (spec->restarts_jobs)
+		set_number(to, PREFIX "job-restart-attempt", k->slot->job_attempt);
 	json_set_str(to, PREFIX "group-name", r->group);
 	set_number(to, PREFIX "group-replicas", group);
 	set_number(to, PREFIX "job-group-index", group_before + k->slot->index);

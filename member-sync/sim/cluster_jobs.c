@@ -157,6 +157,8 @@ static void job_free(struct sim_job *j)
 	batch_job_state_done(&j->state.batch);
 	batch_policy_destroy(j->spec.batch.policy);
 	free(j->spec.job_set);
+	if (j->state.job_set)
+		job_set_state_done(j->state.job_set);
 	free(j->state.job_set);
 	free(j->ns);
 	free(j->name);

@@ -181,3 +181,14 @@ void cluster_kubelet_lost(struct cluster *c, struct scheduler_node *n, bool node
 		cluster_timer_set(c, c->now, p, NULL);
 	}
 }
+
+void cluster_kubelet_evict(struct cluster *c, struct scheduler_node *n)
+{
+	for (struct scheduler_pod *sp = scheduler_node_pods(n); sp; sp = sp->next) {
+		struct sim_pod *p = (struct sim_pod *)sp;
+		if (p->lost || !scheduler_drives_out(n, sp->shape))
+			continue;
+		p->lost = p->node_gone = true;
+		cluster_timer_set(c, c->now, p, NULL);
+	}
+}

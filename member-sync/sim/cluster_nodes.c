@@ -193,6 +193,8 @@ void cluster_nodes_add(struct cluster *c, const struct store_object *o)
 		struct scheduler_node *n = scheduler_find_node(c->scheduler, info.name);
 		if (!info.ready)
 			cluster_kubelet_lost(c, n, false);
+		else
+			cluster_kubelet_evict(c, n);
 		cluster_provisioning_node(c->provisioning, o, false);
 	}
 	arena_done(&mem);

@@ -50,8 +50,9 @@ struct sim_pod {
 	int32_t set, index, attempt;
 	enum pod_phase phase;
 	bool deleting, forever, told_pending;
-	bool ours;	      /* the pending change of this pod is a controller's */
-	bool lost, node_gone; /* its node is not ready, or gone: the kubelet's last act is due */
+	bool ours; /* the pending change of this pod is a controller's */
+	/* Its node is not ready; or gone, or tainted: the kubelet's last act is due. */
+	bool lost, node_gone;
 	int32_t restarts, exit_code;
 	usec duration, started, ended, created; /* started: of the present run, 0 none */
 	usec start_time;			/* status.startTime */
@@ -102,7 +103,7 @@ struct sim_job {
 	struct VEC(struct sim_job *) children; /* of a JobSet */
 	struct sim_job *parent;
 	size_t parent_slot;
-	int32_t set, index, attempt; /* as a child of a JobSet */
+	int32_t set, index, attempt, job_attempt; /* as a child of a JobSet */
 	bool deleting, queued, has_services, managed_elsewhere;
 	bool ours; /* the pending change of this job is a controller's */
 	int64_t ttl;
@@ -186,6 +187,8 @@ void cluster_kubelet_due(struct cluster *c, struct sim_pod *p); /* its timer ran
 bool cluster_kubelet_schedule(struct cluster *c);
 /* The node went or is not ready: its pods fail, or go with it. */
 void cluster_kubelet_lost(struct cluster *c, struct scheduler_node *n, bool node_gone);
+/* The node is there: pods that do not tolerate its NoExecute taints fail, and are deleted. */
+void cluster_kubelet_evict(struct cluster *c, struct scheduler_node *n);
 
 /* ---- cluster_jobs.c ---- */
 void cluster_jobs_observe(struct cluster *c, const struct registry_change *ch);

@@ -25,6 +25,7 @@ static void read_meta(struct sim_job *j, const struct cJSON *o)
 	j->created = codec_time(meta, "creationTimestamp");
 	j->index = label_number(meta, "jobset.sigs.k8s.io/job-index");
 	j->attempt = label_number(meta, "jobset.sigs.k8s.io/restart-attempt");
+	j->job_attempt = label_number(meta, "jobset.sigs.k8s.io/job-restart-attempt");
 	const char *manager = json_str(json_get(o, "spec"), "managedBy");
 	if (!manager)
 		manager = json_str(json_path(o, "spec", "runPolicy", NULL), "managedBy");

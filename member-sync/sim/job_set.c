@@ -8,6 +8,32 @@ void job_set_plan_done(struct job_set_plan *p)
 	vec_done(&p->suspends);
 }
 
+void job_set_state_done(struct job_set_state *s)
+{
+	for (size_t i = 0; i < JOB_SET_MAX_REPLICATED; i++) {
+		free(s->job_restarts[i]);
+		s->job_restarts[i] = NULL;
+	}
+}
+
+struct job_set_restarts job_set_job_restarts(const struct job_set_state *s, int32_t set,
+					     int32_t index)
+{
+	if (index < 0 || index >= JOB_SET_MAX_RESTARTED || !s->job_restarts[set])
+		return (struct job_set_restarts){0};
+	return s->job_restarts[set][index];
+}
+
+struct job_set_restarts *job_set_add_restarts(struct job_set_state *s, int32_t set, int32_t index)
+{
+	if (index < 0 || index >= JOB_SET_MAX_RESTARTED)
+		return NULL;
+	if (!s->job_restarts[set])
+		s->job_restarts[set] =
+		    xcalloc(JOB_SET_MAX_RESTARTED, sizeof(*s->job_restarts[set]));
+	return &s->job_restarts[set][index];
+}
+
 bool job_set_finished(const struct job_set_state *s)
 {
 	return conditions_true(&s->conditions, "Completed") ||
@@ -33,10 +59,16 @@ static void condition(struct step *s, const char *type, bool status, const char 
 	s->changed |= conditions_set(&s->state->conditions, type, status, reason, message, s->now);
 }
 
-/* A child of the present attempt; older ones are on their way out. */
+/* Of an earlier attempt, of the whole set or of this Job alone: on its way out. */
+static bool is_previous(const struct step *s, const struct job_set_child *c)
+{
+	return c->attempt < s->state->restarts ||
+	       c->job_attempt < job_set_job_restarts(s->state, c->set, c->index).all;
+}
+
 static bool is_current(const struct step *s, const struct job_set_child *c)
 {
-	return c->attempt >= s->state->restarts && !c->deleting;
+	return !is_previous(s, c) && !c->deleting;
 }
 
 static bool is_ready(const struct step *s, const struct job_set_child *c)
@@ -92,7 +124,27 @@ static void restart(struct step *s, bool counted)
 {
 	s->state->restarts++;
 	s->state->restarts_counted += counted;
-	s->changed = true;
+	s->changed = s->plan->restarted = true;
+}
+
+static void restart_job(struct step *s, const struct job_set_child *failed, bool counted)
+{
+	struct job_set_restarts *r = job_set_add_restarts(s->state, failed->set, failed->index);
+	if (!r)
+		return;
+	r->all++;
+	r->counted += counted;
+	s->changed = s->plan->restarted = true;
+}
+
+/* What is held against maxRestarts: restarts of the whole set and of single Jobs. */
+static int64_t counted_restarts(const struct step *s)
+{
+	int64_t sum = s->state->restarts_counted;
+	for (size_t j = 0; j < s->spec->n_jobs; j++)
+		for (int32_t i = 0; s->state->job_restarts[j] && i < JOB_SET_MAX_RESTARTED; i++)
+			sum += s->state->job_restarts[j][i].counted;
+	return sum;
 }
 
 static void fail(struct step *s, const char *reason, const char *words,
@@ -138,9 +190,13 @@ static void on_failure(struct step *s, const struct job_set_child *first)
 		     "applying FailJobSet failure policy action", first);
 	else if (action == ACTION_RESTART_FREE)
 		restart(s, false);
-	else if (s->state->restarts_counted >= s->spec->max_restarts)
+	else if (action == ACTION_RESTART_JOB_FREE)
+		restart_job(s, first, false);
+	else if (counted_restarts(s) >= s->spec->max_restarts)
 		fail(s, "ReachedMaxRestarts",
 		     "jobset failed due to reaching max number of restarts", first);
+	else if (action == ACTION_RESTART_JOB)
+		restart_job(s, first, true);
 	else
 		restart(s, true);
 }
@@ -191,13 +247,24 @@ static void create_missing(struct step *s, size_t j)
 	}
 	for (size_t i = 0; i < replicas; i++)
 		if (!there[i])
-			vec_push(&s->plan->creates, (struct job_set_create){(int32_t)j, (int32_t)i,
-									    s->state->restarts});
+			vec_push(&s->plan->creates,
+				 ((struct job_set_create){
+				     (int32_t)j, (int32_t)i, s->state->restarts,
+				     job_set_job_restarts(s->state, (int32_t)j, (int32_t)i).all}));
+}
+
+/* BlockingRecreate: the whole set is gone before any of it comes back. */
+static bool is_blocked(const struct step *s)
+{
+	for (size_t i = 0; s->spec->blocking && i < s->n; i++)
+		if (is_previous(s, &s->children[i]))
+			return true;
+	return false;
 }
 
 static void manage(struct step *s, const struct job_set_counts counts[])
 {
-	bool waits = false;
+	bool waits = false, blocked = is_blocked(s);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct job_set_child *c = &s->children[i];
 		if (c->deleting || c->complete || c->failed)
@@ -207,7 +274,7 @@ static void manage(struct step *s, const struct job_set_counts counts[])
 			vec_push(&s->plan->suspends, i);
 	}
 	for (size_t j = 0; j < s->spec->n_jobs; j++) {
-		if (may_start(s, j, counts))
+		if (!blocked && may_start(s, j, counts))
 			create_missing(s, j);
 		waits |= !all_started(s, j, counts);
 	}
@@ -234,7 +301,7 @@ bool job_set_decide(const struct job_set_spec *spec, const struct job_set_child 
 		return false;
 	count(&s, counts);
 	for (size_t i = 0; i < n_children; i++)
-		if (children[i].attempt < state->restarts && !children[i].deleting)
+		if (is_previous(&s, &children[i]) && !children[i].deleting)
 			vec_push(&plan->deletes, i);
 	const struct job_set_child *failed = first_failure(&s, NULL);
 	if (failed) {

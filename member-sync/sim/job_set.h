@@ -4,9 +4,12 @@
  * JobSet as its controller drives it (kubernetes-api.md 4.1): child Jobs by name, restarts,
  * success and failure policies, suspend, dependsOn and the old startup policy.
  *
+ * A restart makes all Jobs anew (RestartJobSet), or the failed one alone (RestartJob); what counts
+ * towards maxRestarts is the sum of both. With restartStrategy BlockingRecreate no Job is made
+ * while one of an earlier attempt is left; else each comes as soon as its name is free.
+ *
  * Pure: from the spec and what is known of the child Jobs to a new status and a plan over them.
- * Not simulated: in-place restarts, per-job restart rules, volume claim policies, patterns on
- * failure messages.
+ * Not simulated: in-place restarts, volume claim policies, patterns on failure messages.
  */
 #include "base/vec.h"
 #include "member-sync/sim/conditions.h"
@@ -14,8 +17,15 @@
 
 #define JOB_SET_MAX_REPLICATED 32
 #define JOB_SET_MAX_RULES      20
+#define JOB_SET_MAX_RESTARTED  1024 /* replicas of a replicated job with per-job restarts */
 
-enum job_set_action { ACTION_RESTART, ACTION_RESTART_FREE, ACTION_FAIL };
+enum job_set_action {
+	ACTION_RESTART,
+	ACTION_RESTART_FREE, /* does not count towards maxRestarts */
+	ACTION_RESTART_JOB,
+	ACTION_RESTART_JOB_FREE,
+	ACTION_FAIL,
+};
 
 struct job_set_replicated {
 	char name[64];
@@ -44,12 +54,15 @@ struct job_set_spec {
 	bool any_success;	  /* successPolicy.operator Any */
 	uint32_t success_targets; /* bit per replicated job; 0: all */
 	bool suspend, in_order;
-	int64_t ttl; /* seconds after it finished; -1: never */
+	bool blocking;	    /* restartStrategy BlockingRecreate */
+	bool restarts_jobs; /* some rule restarts single Jobs */
+	int64_t ttl;	    /* seconds after it finished; -1: never */
 };
 
-struct job_set_child {	    /* a child Job that exists */
-	int32_t set, index; /* replicated job and its index */
-	int32_t attempt;    /* label restart-attempt */
+struct job_set_child {	     /* a child Job that exists */
+	int32_t set, index;  /* replicated job and its index */
+	int32_t attempt;     /* label restart-attempt */
+	int32_t job_attempt; /* label job-restart-attempt; 0 without */
 	bool deleting, suspended, complete, failed;
 	char reason[56]; /* of its Failed condition */
 	usec failed_at;
@@ -61,24 +74,38 @@ struct job_set_counts {
 	int32_t ready, succeeded, failed, active, suspended;
 };
 
+/* Of one Job, by its replicated job and index. */
+struct job_set_restarts {
+	int32_t all, counted;
+};
+
 struct job_set_state {
 	struct conditions conditions;
 	int32_t restarts, restarts_counted;
 	const char *terminal; /* "", "Completed" or "Failed"; static text */
 	struct job_set_counts counts[JOB_SET_MAX_REPLICATED];
 	bool counted; /* counts have been written once */
+	/* Owned; NULL until a Job of it was restarted alone. */
+	struct job_set_restarts *job_restarts[JOB_SET_MAX_REPLICATED];
 };
 
 struct job_set_create {
-	int32_t set, index, attempt;
+	int32_t set, index, attempt, job_attempt;
 };
 
 struct job_set_plan {
 	struct VEC(struct job_set_create) creates;
 	struct VEC(size_t) deletes;  /* indexes into the children */
 	struct VEC(size_t) suspends; /* whose suspend field must be changed to the spec's */
+	bool restarted;		     /* something is to be made anew: look again at once */
 };
 
+void job_set_state_done(struct job_set_state *s);
+/* Restarts of one Job alone. */
+struct job_set_restarts job_set_job_restarts(const struct job_set_state *s, int32_t set,
+					     int32_t index);
+/* The place of them, made when it is not there; NULL beyond JOB_SET_MAX_RESTARTED. */
+struct job_set_restarts *job_set_add_restarts(struct job_set_state *s, int32_t set, int32_t index);
 void job_set_plan_done(struct job_set_plan *p);
 bool job_set_finished(const struct job_set_state *s);
 /* state is the last one and becomes the next; true when it changed. */

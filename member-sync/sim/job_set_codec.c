@@ -33,16 +33,28 @@ static void read_replicated(struct job_set_spec *s, const struct cJSON *r)
 	s->n_jobs++;
 }
 
+static const struct {
+	const char *name;
+	enum job_set_action action;
+} actions[] = {
+    {"FailJobSet", ACTION_FAIL},
+    {"RestartJobSet", ACTION_RESTART},
+    {"RestartJobSetAndIgnoreMaxRestarts", ACTION_RESTART_FREE},
+    {"RestartJob", ACTION_RESTART_JOB},
+    {"RestartJobAndIgnoreMaxRestarts", ACTION_RESTART_JOB_FREE},
+};
+
 static void read_rule(struct job_set_spec *s, const struct cJSON *r)
 {
 	struct job_set_rule *to = &s->rules[s->n_rules++];
 	const char *action = json_str(r, "action");
 	codec_copy_text(to->name, sizeof(to->name), json_str(r, "name"));
 	to->action = ACTION_RESTART;
-	if (action && strcmp(action, "FailJobSet") == 0)
-		to->action = ACTION_FAIL;
-	else if (action && strstr(action, "IgnoreMaxRestarts"))
-		to->action = ACTION_RESTART_FREE;
+	for (size_t i = 0; action && i < ARRAY_LEN(actions); i++)
+		if (strcmp(action, actions[i].name) == 0)
+			to->action = actions[i].action;
+	s->restarts_jobs |=
+	    to->action == ACTION_RESTART_JOB || to->action == ACTION_RESTART_JOB_FREE;
 	to->targets = target_bits(s, json_get(r, "targetReplicatedJobs"));
 	json_foreach (json_get(r, "onJobFailureReasons"), it)
 		if (to->n_reasons < ARRAY_LEN(to->reasons))
@@ -55,12 +67,14 @@ static void read_job_set_spec(struct job_set_spec *s, const struct cJSON *spec)
 	const struct cJSON *failure = json_get(spec, "failurePolicy");
 	const struct cJSON *success = json_get(spec, "successPolicy");
 	const char *op = json_str(success, "operator");
+	const char *strategy = json_str(failure, "restartStrategy");
 	const char *order = json_str(json_get(spec, "startupPolicy"), "startupPolicyOrder");
 	*s = (struct job_set_spec){
 	    .suspend = json_bool(spec, "suspend", false),
 	    .has_failure_policy = failure != NULL,
 	    .max_restarts = codec_count(failure, "maxRestarts", 0),
 	    .any_success = op && strcmp(op, "Any") == 0,
+	    .blocking = strategy && strcmp(strategy, "BlockingRecreate") == 0,
 	    .in_order = order && strcmp(order, "InOrder") == 0,
 	    .ttl = codec_seconds(spec, "ttlSecondsAfterFinished", -1),
 	};
@@ -71,6 +85,36 @@ static void read_job_set_spec(struct job_set_spec *s, const struct cJSON *spec)
 	json_foreach (json_get(failure, "rules"), r)
 		if (s->n_rules < JOB_SET_MAX_RULES)
 			read_rule(s, r);
+}
+
+static void read_restarts(struct job_set_state *st, int32_t set, const struct cJSON *list,
+			  bool counted)
+{
+	int32_t i = 0;
+	int64_t n;
+	json_foreach (list, it) {
+		struct job_set_restarts *r = NULL;
+		if (json_value_int64(it, &n) == 0 && n > 0 && n <= INT32_MAX)
+			r = job_set_add_restarts(st, set, i);
+		if (r)
+			*(counted ? &r->counted : &r->all) = (int32_t)n;
+		i++;
+	}
+}
+
+static void read_job_restarts(const struct job_set_spec *spec, struct job_set_state *st,
+			      const struct cJSON *status)
+{
+	json_foreach (json_get(status, "replicatedJobsStatus"), r) {
+		const char *name = json_str(r, "name");
+		for (size_t i = 0; name && i < spec->n_jobs; i++) {
+			if (strcmp(spec->jobs[i].name, name) != 0)
+				continue;
+			read_restarts(st, (int32_t)i, json_get(r, "jobRestarts"), false);
+			read_restarts(st, (int32_t)i, json_get(r, "jobRestartsCountTowardsMax"),
+				      true);
+		}
+	}
 }
 
 void job_set_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh)
@@ -86,6 +130,7 @@ void job_set_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh)
 		return;
 	struct job_set_state *st = j->state.job_set;
 	const char *terminal = json_str(status, "terminalState");
+	job_set_state_done(st);
 	*st = (struct job_set_state){
 	    .restarts = codec_count(status, "restarts", 0),
 	    .restarts_counted = codec_count(status, "restartsCountTowardsMax", 0),
@@ -94,7 +139,17 @@ void job_set_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh)
 			: strcmp(terminal, "Failed") == 0    ? "Failed"
 							     : "",
 	};
+	read_job_restarts(j->spec.job_set, st, status);
 	codec_conditions(status, &st->conditions);
+}
+
+static void print_restarts(struct buf *out, const char *key, const struct job_set_restarts *r,
+			   int32_t replicas, bool counted)
+{
+	buf_addf(out, ",\"%s\":[", key);
+	for (int32_t i = 0; i < replicas && i < JOB_SET_MAX_RESTARTED; i++)
+		buf_addf(out, "%s%d", i ? "," : "", counted ? r[i].counted : r[i].all);
+	buf_add_char(out, ']');
 }
 
 void job_set_codec_print(const struct sim_job *j, struct buf *out)
@@ -114,9 +169,16 @@ void job_set_codec_print(const struct sim_job *j, struct buf *out)
 		const struct job_set_counts *n = &s->counts[i];
 		buf_addf(out,
 			 "%s{\"name\":\"%s\",\"ready\":%d,\"succeeded\":%d,\"failed\":%d,"
-			 "\"active\":%d,\"suspended\":%d}",
+			 "\"active\":%d,\"suspended\":%d",
 			 i ? "," : "", spec->jobs[i].name, n->ready, n->succeeded, n->failed,
 			 n->active, n->suspended);
+		if (s->job_restarts[i]) {
+			print_restarts(out, "jobRestarts", s->job_restarts[i],
+				       spec->jobs[i].replicas, false);
+			print_restarts(out, "jobRestartsCountTowardsMax", s->job_restarts[i],
+				       spec->jobs[i].replicas, true);
+		}
+		buf_add_char(out, '}');
 	}
 	buf_add_str(out, "]}");
 }

@@ -148,6 +148,7 @@ static struct job_set_child child_view(const struct sim_job *k)
 	    .set = k->set,
 	    .index = k->index,
 	    .attempt = k->attempt,
+	    .job_attempt = k->job_attempt,
 	    .deleting = k->deleting,
 	    .suspended = k->spec.batch.suspend,
 	    .complete = conditions_true(&k->state.batch.conditions, "Complete"),
@@ -202,14 +203,14 @@ static void sync_job_set(struct sync *s)
 	struct job_set_plan plan = {0};
 	vec_foreach (&j->children, k)
 		vec_push(&views, child_view(*k));
-	int32_t restarts = j->state.job_set->restarts;
 	bool changed = job_set_decide(j->spec.job_set, views.items, views.len, s->c->now,
 				      j->state.job_set, &plan);
 	/* Children are made from the object as it was read: put_status() replaces it. */
 	carry_out_children(s, &plan);
 	if (changed)
 		(void)!put_status(s);
-	s->again |= restarts != j->state.job_set->restarts;
+	/* It is decided first, and carried out when looked at again. */
+	s->again |= plan.restarted;
 	job_set_plan_done(&plan);
 	vec_done(&views);
 }

@@ -63,6 +63,15 @@ static bool tolerates(const struct template_info *pod, const struct info_taint *
 	return false;
 }
 
+bool scheduler_drives_out(const struct scheduler_node *n, const struct scheduler_shape *shape)
+{
+	for (size_t i = 0; i < n->info.n_taints; i++)
+		if (n->info.taints[i].effect == INFO_NO_EXECUTE &&
+		    !tolerates(&shape->needs.pod, &n->info.taints[i]))
+			return true;
+	return false;
+}
+
 enum filter scheduler_filter_node(const struct template_info *pod, const struct node_info *n)
 {
 	if (!n->ready)

@@ -335,6 +335,78 @@ static void a_job_set_restarts_after_a_failure(void **state)
 	assert_string_equal(conditions(TYPE_JOB_SET, "again"), "Completed");
 }
 
+/* kubectl taint nodes NAME maintenance=x:NoExecute */
+static void taint(const char *node)
+{
+	auto_json *tree = get(TYPE_NODE, "", node);
+	struct cJSON *spec = json_ensure_object(tree, "spec"), *taints = json_array(),
+		     *one = json_object();
+	json_set_str(one, "key", "maintenance");
+	json_set_str(one, "value", "x");
+	json_set_str(one, "effect", "NoExecute");
+	json_append(taints, one);
+	json_set(spec, "taints", taints);
+	struct command *c =
+	    command_create(COMMAND_UPDATE, kind(TYPE_NODE), SPAN(""), span_of(node));
+	c->expected_revision = revision_of(TYPE_NODE, "", node);
+	c->draft = draft(kind(TYPE_NODE), tree);
+	submit(c);
+	assert_int_equal(t.err.kind, ERR_NONE);
+}
+
+static void a_noexecute_taint_drives_pods_out(void **state)
+{
+	char lines[4096];
+	create(TYPE_PYTORCH_JOB,
+	       PYTORCH("out", "", "OnFailure", "'muster.dev/sim-duration':'60s'"));
+	auto_json *pod = get(TYPE_POD, "default", "out-master-0");
+	auto_free char *node = xstrdup(json_value_str(json_path(pod, "spec", "nodeName", NULL)));
+	taint(node);
+	auto_json *again = get(TYPE_POD, "default", "out-master-0");
+	assert_string_not_equal(json_value_str(json_path(pod, "metadata", "uid", NULL)),
+				json_value_str(json_path(again, "metadata", "uid", NULL)));
+	const char *there = json_value_str(json_path(again, "spec", "nodeName", NULL));
+	assert_true(!there || strcmp(there, node) != 0);
+	auto_json *still = get(TYPE_NODE, "", node);
+	assert_non_null(still);
+	assert_true(runs(lines, sizeof(lines)) >= 1);
+	assert_non_null(strstr(lines, "Killed"));
+}
+
+static void a_rule_restarts_the_failed_job_alone(void **state)
+{
+	create(TYPE_JOB_SET, JOB_SET("one", "'failurePolicy':{'maxRestarts':2,'rules':[{'name':'r',"
+					    "'action':'RestartJob'}]},"));
+	auto_json *was = get(TYPE_JOB, "default", "one-w-0"),
+		  *other = get(TYPE_JOB, "default", "one-w-1");
+	/* "solo" has room for two: those of the first job, which came first, or of the second */
+	taint("solo");
+	pass(S);
+	auto_json *set = get(TYPE_JOB_SET, "default", "one");
+	int64_t restarts = -1;
+	json_int64(json_get(set, "status"), "restarts", &restarts);
+	assert_int_equal(restarts, 0);
+	auto_json *zero = get(TYPE_JOB, "default", "one-w-0"),
+		  *first = get(TYPE_JOB, "default", "one-w-1");
+	const char *key = "jobset.sigs.k8s.io/job-restart-attempt";
+	const char *a = json_str(json_path(zero, "metadata", "labels", NULL), key);
+	const char *b = json_str(json_path(first, "metadata", "labels", NULL), key);
+	assert_non_null(a);
+	assert_non_null(b);
+	assert_true((strcmp(a, "1") == 0) != (strcmp(b, "1") == 0));
+	bool zero_anew = strcmp(a, "1") == 0;
+	assert_int_equal(strcmp(json_value_str(json_path(was, "metadata", "uid", NULL)),
+				json_value_str(json_path(zero, "metadata", "uid", NULL))) != 0,
+			 zero_anew);
+	assert_int_equal(strcmp(json_value_str(json_path(other, "metadata", "uid", NULL)),
+				json_value_str(json_path(first, "metadata", "uid", NULL))) != 0,
+			 !zero_anew);
+	restart(); /* what is counted outlives it */
+	settle();
+	pass(5 * S);
+	assert_string_equal(conditions(TYPE_JOB_SET, "one"), "Completed");
+}
+
 #define RAY                                                                                        \
 	"{'apiVersion':'ray.io/v1','kind':'RayJob','metadata':{'name':'ray'},'spec':{"             \
 	"'entrypoint':'x','shutdownAfterJobFinishes':true,'rayClusterSpec':{'headGroupSpec':"      \
@@ -451,6 +523,8 @@ int main(void)
 	    T(a_restart_goes_on_where_it_was),
 	    T(a_job_set_runs_its_jobs),
 	    T(a_job_set_restarts_after_a_failure),
+	    T(a_noexecute_taint_drives_pods_out),
+	    T(a_rule_restarts_the_failed_job_alone),
 	    T(a_ray_job_runs_and_shuts_down),
 	    T(a_ttl_removes_a_finished_job),
 	    T(many_jobs_need_more_than_one_batch),

@@ -29,6 +29,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	job_set_plan_done(&w.plan);
+	job_set_state_done(&w.state);
 	return 0;
 }
 
@@ -46,6 +47,7 @@ static void obey(void)
 		w.kids[w.n++] = (struct job_set_child){.set = c->set,
 						       .index = c->index,
 						       .attempt = c->attempt,
+						       .job_attempt = c->job_attempt,
 						       .suspended = w.spec.suspend,
 						       .name = "js-workers-0"};
 }
@@ -174,6 +176,77 @@ static void rules_are_asked_in_order(void **state)
 			    "js-workers-1)");
 }
 
+static void restarting_one_job_leaves_the_others(void **state)
+{
+	w.spec.has_failure_policy = w.spec.restarts_jobs = true;
+	w.spec.max_restarts = 1;
+	w.spec.n_rules = 1;
+	w.spec.rules[0] = (struct job_set_rule){.action = ACTION_RESTART_JOB};
+	decide();
+	obey();
+	w.kids[2].failed = true; /* workers-1 */
+	decide();
+	assert_true(w.plan.restarted);
+	assert_int_equal(w.state.restarts, 0);
+	assert_int_equal(job_set_job_restarts(&w.state, 1, 1).all, 1);
+	assert_int_equal(job_set_job_restarts(&w.state, 1, 0).all, 0);
+	decide();
+	assert_int_equal(w.plan.deletes.len, 1);
+	assert_int_equal(w.plan.deletes.items[0], 2);
+	w.n = 2;
+	decide();
+	assert_int_equal(w.plan.creates.len, 1);
+	assert_int_equal(w.plan.creates.items[0].index, 1);
+	assert_int_equal(w.plan.creates.items[0].job_attempt, 1);
+	assert_int_equal(w.plan.creates.items[0].attempt, 0);
+	obey();
+	decide();
+	assert_int_equal(w.plan.deletes.len, 0); /* it is of the present attempt */
+	/* what single Jobs used up of the budget is used up */
+	w.kids[0].failed = true;
+	decide();
+	assert_string_equal(w.state.conditions.items[0].reason, "ReachedMaxRestarts");
+}
+
+static void a_free_restart_of_one_job_uses_up_nothing(void **state)
+{
+	w.spec.has_failure_policy = w.spec.restarts_jobs = true;
+	w.spec.n_rules = 1;
+	w.spec.rules[0] = (struct job_set_rule){.action = ACTION_RESTART_JOB_FREE};
+	decide();
+	obey();
+	for (int i = 1; i <= 3; i++) {
+		w.kids[2].failed = true;
+		decide();
+		assert_false(job_set_finished(&w.state));
+		assert_int_equal(job_set_job_restarts(&w.state, 1, 1).all, i);
+		assert_int_equal(job_set_job_restarts(&w.state, 1, 1).counted, 0);
+		w.n = 2;
+		decide();
+		obey();
+	}
+}
+
+static void blocking_recreate_waits_until_all_are_gone(void **state)
+{
+	w.spec.has_failure_policy = true;
+	w.spec.max_restarts = 3;
+	decide();
+	obey();
+	w.kids[0].failed = true;
+	decide();
+	w.kids[1].deleting = w.kids[2].deleting = true;
+	w.kids[0] = w.kids[--w.n]; /* the failed one's name is free */
+	decide();
+	assert_int_equal(w.plan.creates.len, 1); /* Recreate: each as soon as it can */
+	w.spec.blocking = true;
+	decide();
+	assert_int_equal(w.plan.creates.len, 0);
+	w.n = 0;
+	decide();
+	assert_int_equal(w.plan.creates.len, 3);
+}
+
 static void suspend_and_resume_reach_the_jobs(void **state)
 {
 	w.spec.suspend = true;
@@ -235,6 +308,9 @@ int main(void)
 	    T(without_a_policy_the_first_failure_ends_it),
 	    T(a_failure_policy_restarts_everything),
 	    T(rules_are_asked_in_order),
+	    T(restarting_one_job_leaves_the_others),
+	    T(a_free_restart_of_one_job_uses_up_nothing),
+	    T(blocking_recreate_waits_until_all_are_gone),
 	    T(suspend_and_resume_reach_the_jobs),
 	    T(a_dependent_job_waits),
 	    T(startup_in_order_reports_its_progress),
