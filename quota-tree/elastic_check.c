@@ -313,6 +313,24 @@ static void check_sums(struct check *c, uint32_t n, const struct map *resources)
 	}
 }
 
+static void check_reclaim(struct check *c, uint32_t n)
+{
+	const struct elastic_node_spec *s = c->flat.items[n].spec;
+	struct span policy = s->reclaim_policy;
+
+	if (!policy.len && !s->has_reclaim_protect)
+		return;
+	if (n != 0)
+		add(c, true, n,
+		    policy.len ? ".attributes[reclaim-policy]"
+			       : ".attributes[reclaim-protect-time]",
+		    SPAN_NONE, "has no effect here: the root's holds for the whole tree");
+	else if (policy.len && !span_is(policy, ELASTIC_RECLAIM_MIN) && !span_is(policy, "Never"))
+		add(c, false, n, ".attributes[reclaim-policy]", SPAN_NONE,
+		    "\"%.*s\" is neither Never nor " ELASTIC_RECLAIM_MIN,
+		    (int)(policy.len < 64 ? policy.len : 64), policy.ptr);
+}
+
 static void check_numbers(struct check *c)
 {
 	struct map resources = MAP_INIT;
@@ -333,6 +351,7 @@ static void check_numbers(struct check *c)
 			    "\"%.*s\" is not known and has no effect; " ELASTIC_PREEMPT_LOWER " is",
 			    (int)(s->preempt_policy.len < 64 ? s->preempt_policy.len : 64),
 			    s->preempt_policy.ptr);
+		check_reclaim(c, n);
 	}
 	/* Sums cost nodes x resources; not on lists that broke their bounds. */
 	for (uint32_t n = 0; good && resources.len <= QUOTA_MAX_RESOURCES && n < c->flat.len; n++)

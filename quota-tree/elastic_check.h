@@ -7,6 +7,7 @@
 #include "quota-tree/elastic_tree.h"
 
 #define ELASTIC_PREEMPT_LOWER "PreemptLowerPriority"
+#define ELASTIC_RECLAIM_MIN   "ReclaimMin"
 
 struct elastic_flat {
 	const struct elastic_node_spec *spec;

@@ -340,6 +340,39 @@ struct elastic_unit *elastic_queue_parked_first(const struct elastic_queues *q, 
 	return NULL;
 }
 
+static void add_head(struct elastic_unit **out, size_t *n, size_t max, struct elastic_unit *unit)
+{
+	size_t at = *n;
+
+	while (at > 0 && elastic_by_queue_order.before(&unit->by_queue, &out[at - 1]->by_queue))
+		at--;
+	if (at == max)
+		return;
+	*n += *n < max;
+	for (size_t i = *n - 1; i > at; i--)
+		out[i] = out[i - 1];
+	out[at] = unit;
+}
+
+size_t elastic_queue_heads(const struct elastic_queues *q, struct elastic_unit **out, size_t max)
+{
+	size_t n = 0;
+
+	for (uint32_t node = 0; node < q->n_nodes && max > 0; node++) {
+		const struct queue *queue = &q->queues[node];
+		if (queue->strict && rank_len(&queue->units) > 0) {
+			add_head(out, &n, max, elastic_queue_at(q, node, 1));
+			continue;
+		}
+		for (const struct lane *l = queue->lanes; l; l = l->next) {
+			struct elastic_unit *head = elastic_lane_head(l);
+			if (head)
+				add_head(out, &n, max, head);
+		}
+	}
+	return n;
+}
+
 void *elastic_unit_owner(const struct elastic_unit *unit)
 {
 	return unit->owner;

@@ -161,6 +161,10 @@ bool elastic_queue_shape_is_parked(const struct elastic_queues *q, uint32_t shap
  * O(lanes of the shape). */
 struct elastic_unit *elastic_queue_parked_first(const struct elastic_queues *q, uint32_t shape);
 
+/* The first unit of every lane that is not held back by the head of its queue, best first: at most
+ * `max` of them, whether or not quota or placement refuses them. O(lanes). */
+size_t elastic_queue_heads(const struct elastic_queues *q, struct elastic_unit **out, size_t max);
+
 void *elastic_unit_owner(const struct elastic_unit *unit);
 uint32_t elastic_unit_node(const struct elastic_unit *unit);
 uint32_t elastic_unit_shape(const struct elastic_unit *unit);

@@ -27,6 +27,8 @@ struct elastic_tree {
 	uint32_t jobs;
 	struct map by_name; /* short names and full paths -> node + 1; a slash tells them apart */
 	struct map by_namespace;
+	bool reclaims;
+	int64_t reclaim_protect;
 };
 
 struct elastic_tree *elastic_tree_destroy(struct elastic_tree *t)
@@ -115,6 +117,11 @@ static void compile_node(struct elastic_tree *t, const struct elastic_flat *flat
 	}
 	node->end = n + 1;
 	node->preempts_lower = span_is(s->preempt_policy, ELASTIC_PREEMPT_LOWER);
+	if (n == 0) {
+		t->reclaims = span_is(s->reclaim_policy, ELASTIC_RECLAIM_MIN);
+		t->reclaim_protect =
+		    s->has_reclaim_protect ? s->reclaim_protect : ELASTIC_RECLAIM_PROTECT;
+	}
 	map_put(&t->by_name, node->name, value);
 	map_put(&t->by_name, node->path, value);
 	node->n_namespaces = s->n_namespaces;
@@ -259,6 +266,16 @@ struct span elastic_tree_namespace(const struct elastic_tree *t, uint32_t node, 
 bool elastic_tree_preempts_lower(const struct elastic_tree *t, uint32_t node)
 {
 	return node_at(t, node)->preempts_lower;
+}
+
+bool elastic_tree_reclaims(const struct elastic_tree *t)
+{
+	return t->reclaims;
+}
+
+int64_t elastic_tree_reclaim_protect(const struct elastic_tree *t)
+{
+	return t->reclaim_protect;
 }
 
 uint32_t elastic_tree_subtree_end(const struct elastic_tree *t, uint32_t node)

@@ -34,6 +34,7 @@
 #define ELASTIC_MAX_PATH	1024  /* bytes of root/a/b */
 #define ELASTIC_JOBS_RESOURCE	"kube-queue/max-jobs"
 #define ELASTIC_REQUEST_AMOUNTS QUOTA_MAX_RESOURCES
+#define ELASTIC_RECLAIM_PROTECT ((int64_t)120 * 1000000) /* us; where nothing is stated */
 
 struct elastic_quantity {
 	struct span resource;
@@ -58,6 +59,11 @@ struct elastic_node_spec {
 	struct elastic_list lendlimit; /* attribute alibabacloud.com/lendlimit */
 	/* attribute preempt-policy, empty or PreemptLowerPriority: kept for the preemption part */
 	struct span preempt_policy;
+	/* The root's attributes reclaim-policy (empty, Never or ReclaimMin) and
+	 * reclaim-protect-time, in microseconds: elastic_reclaim.h. Elsewhere they do nothing. */
+	struct span reclaim_policy;
+	bool has_reclaim_protect;
+	int64_t reclaim_protect;
 	const struct elastic_node_spec *children;
 	size_t n_children;
 };
@@ -124,6 +130,10 @@ struct span elastic_tree_path(const struct elastic_tree *tree, uint32_t node);
 size_t elastic_tree_n_namespaces(const struct elastic_tree *tree, uint32_t node);
 struct span elastic_tree_namespace(const struct elastic_tree *tree, uint32_t node, size_t i);
 bool elastic_tree_preempts_lower(const struct elastic_tree *tree, uint32_t node);
+/* Whether owners take back their min from those who borrowed it (reclaim-policy: ReclaimMin), and
+ * for how long after its admission a job is spared, microseconds. */
+bool elastic_tree_reclaims(const struct elastic_tree *tree);
+int64_t elastic_tree_reclaim_protect(const struct elastic_tree *tree);
 /* The subtree of a node is [node, end): preorder. */
 uint32_t elastic_tree_subtree_end(const struct elastic_tree *tree, uint32_t node);
 /* Index of ELASTIC_JOBS_RESOURCE. */

@@ -1,4 +1,5 @@
 #include "core/memory.h"
+#include "core/admission/reclaim.h"
 #include "core/admission/starvation.h"
 
 #include "core/core_thread.h"
@@ -61,6 +62,7 @@ int memory_open(struct core *c, struct err *reterr)
 static void quota_close(struct core *c)
 {
 	c->quota.queues = elastic_queue_destroy(c->quota.queues);
+	reclaim_done(c);
 	c->quota.tree = elastic_tree_destroy(c->quota.tree);
 	map_foreach (&c->quota.queue_by_path, e) {
 		struct queue_object *q = e->value;

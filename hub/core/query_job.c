@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 #include "base/num.h"
+#include "core/admission/reclaim.h"
 #include "core/admission/starvation.h"
 #include "core/binding.h"
 #include "core/job.h"
@@ -76,6 +77,8 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 		(void)snprintf(sentence, size, "%s", j->hold_detail ? j->hold_detail : "");
 		return j->top_reason ? j->top_reason : "Suspended";
 	}
+	if (reclaim_tell(c, j, sentence, size))
+		return "WaitingForReclaim";
 	if (starvation_tell(c, j, sentence, size))
 		return j->top_reason ? j->top_reason : "NoFeasibleCluster";
 	if (j->workload)

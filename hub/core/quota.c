@@ -1,6 +1,7 @@
 #include "core/quota.h"
 
 #include "base/json.h"
+#include "core/admission/reclaim.h"
 #include "core/admission/settle.h"
 #include "core/job.h"
 #include "core/queue_unit.h"
@@ -55,7 +56,7 @@ int quota_enqueue(struct core *c, struct job *j, bool admitted, struct err *rete
 		j->unit = elastic_queue_add(c->quota.queues, &spec);
 	else if (elastic_queue_restore(c->quota.queues, &spec, &j->unit) < 0)
 		return err_set(reterr, ERR_INVALID, "the sums of the quota tree overflow");
-	c->quota.status_dirty = true;
+	c->quota.status_dirty = c->quota.reclaim_wanted = true;
 	return 0;
 }
 
@@ -69,6 +70,7 @@ void quota_dequeue(struct core *c, struct job *j)
 
 static void drop_tree(struct core *c)
 {
+	reclaim_done(c);
 	map_foreach (&c->jobs_by_number, e)
 		((struct job *)e->value)->unit = NULL;
 	c->quota.queues = elastic_queue_destroy(c->quota.queues);

@@ -1,5 +1,6 @@
 #include "core/quota_preview.h"
 
+#include "core/admission/reclaim.h"
 #include "core/job.h"
 #include "core/quota.h"
 
@@ -8,6 +9,7 @@
 
 enum change {
 	CHANGE_START,
+	CHANGE_STOP,
 	CHANGE_ABOVE,
 	CHANGE_NEVER,
 	CHANGE_MOVE,
@@ -17,6 +19,7 @@ enum change {
 
 static const char *const words[CHANGE_MAX] = {
     [CHANGE_START] = "would start",
+    [CHANGE_STOP] = "would be stopped and queued again",
     [CHANGE_ABOVE] = "would no longer be within max, and keeps running",
     [CHANGE_NEVER] = "could never start: it asks for more than max",
     [CHANGE_MOVE] = "would be counted in another quota",
@@ -189,6 +192,35 @@ static void offer_all(struct preview *p)
 	}
 }
 
+/* The first round of reclaim, where the tree has it on: later ones follow from what became of it.
+ */
+static void reclaim_all(struct preview *p)
+{
+	struct elastic_unit *heads[64];
+	size_t n = elastic_queue_heads(p->queues, heads, ARRAY_LEN(heads));
+	struct elastic_victims victims = {0};
+	struct reclaim_round r;
+	uint32_t cluster;
+
+	reclaim_round_begin(&r, p->c, p->tree);
+	for (size_t i = 0; i < n && !victims.items.len; i++) {
+		const struct job *owner = elastic_unit_owner(heads[i]);
+		struct elastic_standing s;
+		elastic_queue_standing(p->queues, heads[i], &s);
+		if ((s.state != ELASTIC_QUOTA && s.state != ELASTIC_PLACEMENT) || s.verdict.never ||
+		    !reclaim_find(&r, heads[i], &victims, &cluster))
+			continue;
+		vec_foreach (&victims.items, v) {
+			auto_buf more = BUF_INIT;
+			buf_addf(&more, ", so that %s %s/%s can start", owner->kind->kind,
+				 owner->ns, owner->name);
+			note(p, CHANGE_STOP, (*v)->owner, more.ptr);
+		}
+	}
+	elastic_victims_done(&victims);
+	reclaim_round_end(&r);
+}
+
 void quota_preview(struct core *c, const struct elastic_node_spec *root, struct buf *warnings)
 {
 	struct preview p = {.c = c};
@@ -202,6 +234,8 @@ void quota_preview(struct core *c, const struct elastic_node_spec *root, struct 
 	file_all(&p);
 	if (p.tree)
 		offer_all(&p);
+	if (p.tree && elastic_tree_reclaims(p.tree))
+		reclaim_all(&p);
 	for (int i = 0; i < CHANGE_MAX; i++) {
 		buf_add_span(warnings, buf_span(&p.text[i]));
 		if (p.n[i] > QUOTA_PREVIEW_NAMES)

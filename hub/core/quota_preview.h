@@ -7,7 +7,8 @@
  * Decided by the quota engine on a trial: the new tree and a new set of queues, with every job
  * filed as the edit would file it. A waiting job that the trial offers, and for which some cluster
  * has room now, would start; each is placed by itself, so a cluster may be counted on twice. A
- * running job is never evicted by an edit, but may stand above a max, and hold others up. Each
+ * running job is never evicted by an edit, but may stand above a max, and hold others up; where the
+ * tree has reclaim on, the first round of it is shown. Each
  * kind of change names at most QUOTA_PREVIEW_NAMES jobs, then a number. Nothing is changed.
  */
 #include "core/state.h"

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "core/kueue/settings.h"
 #include "kube/quantity.h"
 
 #include <errno.h>
@@ -63,6 +64,22 @@ static void decode_lendlimit(const struct cJSON *attributes, const char *path, s
 	ret->items = items;
 }
 
+static void decode_reclaim(const struct cJSON *attributes, const char *path,
+			   struct elastic_node_spec *ret, struct field_errors *errors)
+{
+	const char *policy = json_str(attributes, "reclaim-policy");
+	const char *protect = json_str(attributes, "reclaim-protect-time");
+	char field[256];
+
+	ret->reclaim_policy = policy ? span_of(policy) : SPAN_NONE;
+	ret->has_reclaim_protect = protect != NULL;
+	if (!protect || kueue_settings_duration(protect, &ret->reclaim_protect) == 0)
+		return;
+	(void)snprintf(field, sizeof(field), "%s.attributes[reclaim-protect-time]", path);
+	field_errors_add(errors, FIELD_INVALID, field, protect,
+			 "must be a duration such as 30s, 5m or 1h30m");
+}
+
 static void decode_namespaces(const struct cJSON *list, struct arena *mem,
 			      struct elastic_node_spec *ret)
 {
@@ -96,6 +113,7 @@ static int decode_node(const struct cJSON *node, const char *path, int depth, st
 	decode_list(json_get(node, "max"), field, mem, &ret->max, errors);
 	decode_lendlimit(json_get(node, "attributes"), path, mem, &ret->lendlimit, errors);
 	ret->preempt_policy = span_of(json_str(json_get(node, "attributes"), "preempt-policy"));
+	decode_reclaim(json_get(node, "attributes"), path, ret, errors);
 	ret->n_children = json_len(children);
 	ret->children = out = arena_array(mem, struct elastic_node_spec, ret->n_children);
 	json_foreach (children, child) {

@@ -279,6 +279,10 @@ struct quota {
 	bool status_dirty;
 	usec status_due;
 	struct map queue_by_path; /* path -> struct queue_object */
+	/* admission/reclaim.h */
+	bool reclaim_wanted; /* units or usage changed */
+	usec reclaim_at;     /* not looked at before */
+	struct reclaim_claim *claim; /* the round under way, or NULL */
 };
 
 /* ---- all of it ---- */

@@ -2,6 +2,7 @@
 
 #include "base/num.h"
 #include "core/admission/pump.h"
+#include "core/admission/reclaim.h"
 #include "core/admission/starvation.h"
 #include "core/capacity.h"
 #include "core/core.h"
@@ -32,6 +33,7 @@ usec core_next_time(const struct core *c)
 	t = num_min(t, quota_due(c));
 	t = num_min(t, starvation_due(c));
 	t = num_min(t, swap_due(c));
+	t = num_min(t, reclaim_due(c));
 	t = num_min(t, kueue_due(c));
 	t = num_min(t, provisioning_due(c));
 	return num_min(t, retention_due(c));

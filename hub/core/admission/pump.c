@@ -1,5 +1,6 @@
 #include "core/admission/pump.h"
 
+#include "core/admission/reclaim.h"
 #include "core/admission/settle.h"
 #include "core/admission/starvation.h"
 #include "core/job.h"
@@ -270,6 +271,16 @@ static bool try_place(struct core *c, struct job *j)
 	return false;
 }
 
+void pump_try_first(struct core *c, struct job *j)
+{
+	struct quota_request asks = elastic_unit_request(j->unit);
+
+	if (quota_tree_test(elastic_tree_quota(c->quota.tree), elastic_unit_node(j->unit), &asks,
+			    NULL) &&
+	    !try_place(c, j))
+		elastic_queue_park(c->quota.queues, j->unit);
+}
+
 /* ---- the run ---- */
 
 static void wake_shapes(struct core *c, struct waiting_jobs *w)
@@ -345,7 +356,9 @@ static bool run_queues(struct core *c)
 		if (c->pump_budget == 0)
 			return true;
 		c->pump_budget--;
-		if (!try_place(c, j))
+		if (!reclaim_lets(c, u))
+			elastic_queue_skip(c->quota.queues, u);
+		else if (!try_place(c, j))
 			elastic_queue_park(c->quota.queues, u);
 	}
 	return false;
@@ -373,6 +386,7 @@ bool pump_run(struct core *c)
 	swap_run(c);
 	wake(c);
 	starvation_run(c);
+	reclaim_run(c);
 	bool more = run_queues(c);
 	more |= admission_run(c);
 	return run_unqueued(c) || more;

@@ -38,6 +38,9 @@ void pump_wake_all(struct core *c);
 size_t pump_asks(const struct core *c);
 struct job *pump_parked_first(const struct core *c, size_t ask);
 
+/* Tries a unit of the elastic tree out of its turn, if quota allows it. */
+void pump_try_first(struct core *c, struct job *j);
+
 /* Admits while something can start and the batch has room. True when it stopped for lack of room.
  */
 bool pump_run(struct core *c);

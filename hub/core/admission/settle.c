@@ -321,7 +321,7 @@ void settle_release(struct core *c, struct job *j)
 		quota_dequeue(c, j);
 	else if (j->unit)
 		elastic_queue_requeue(c->quota.queues, j->unit);
-	c->quota.status_dirty = true;
+	c->quota.status_dirty = c->quota.reclaim_wanted = true;
 	j->unit_dirty = true;
 	c->pump_wanted = true;
 	core_job_freed(c, j);

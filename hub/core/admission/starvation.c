@@ -2,6 +2,7 @@
 
 #include "base/num.h"
 #include "core/admission/pump.h"
+#include "core/admission/reclaim.h"
 #include "core/admission/settle.h"
 #include "core/job.h"
 #include "core/member.h"
@@ -81,6 +82,9 @@ size_t starvation_exclude(const struct core *c, const struct job *j,
 		if (!reservation_allows(&it->held, c->now, limit_of(j)))
 			out[n++] = (struct placement_exclusion){it->held.cluster, INT64_MAX, true};
 	}
+	uint32_t claimed = reclaim_cluster(c, j);
+	if (claimed != CLUSTER_NONE && n < STARVATION_EXCLUSIONS)
+		out[n++] = (struct placement_exclusion){claimed, INT64_MAX, true};
 	return n;
 }
 

@@ -32,7 +32,8 @@ void starvation_run(struct core *c);
 usec starvation_due(const struct core *c);
 
 /* Fills out[STARVATION_EXCLUSIONS] with the clusters that this job must not go to now: its own
- * exclusions, and clusters kept free for others. j NULL: for any job without a limit. */
+ * exclusions, and clusters kept free for others (reclaim.h's too). j NULL: for any job without a
+ * limit. */
 size_t starvation_exclude(const struct core *c, const struct job *j,
 			  struct placement_exclusion *out);
 

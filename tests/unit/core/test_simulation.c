@@ -33,7 +33,8 @@ struct sim {
 	size_t n_jobs;
 	uint64_t restarts, lost;
 	uint8_t identities;
-	bool shrunk; /* the tree was edited: usage may stand above max */
+	bool shrunk;   /* the tree was edited: usage may stand above max */
+	bool reclaims; /* the tree takes jobs back from borrowers */
 };
 
 static uint64_t current_seed;
@@ -53,18 +54,19 @@ static unsigned below(struct sim *s, unsigned n)
 
 static const char *const spaces[] = {"team-a", "team-b", "default"};
 
-static void put_tree(struct sim *s, int max_a)
+/* Every other seed with reclaim. */
+static void put_tree(struct sim *s, int max_a, bool reclaims)
 {
 	char text[1024];
 
 	(void)snprintf(
 	    text, sizeof(text),
 	    "{'apiVersion':'scheduling.sigs.k8s.io/v1beta1','kind':'ElasticQuotaTree','metadata':{"
-	    "'name':'tree','namespace':'kube-system'},'spec':{'root':{'name':'root','min':{'cpu':"
-	    "16},'max':{'cpu':16},'children':[{'name':'a','namespaces':['team-a'],'min':{'cpu':4},"
+	    "'name':'tree','namespace':'kube-system'},'spec':{'root':{'name':'root','attributes':{"
+	    "%s},'min':{'cpu':16},'max':{'cpu':16},'children':[{'name':'a','namespaces':['team-a'],'min':{'cpu':4},"
 	    "'max':{'cpu':%d,'kube-queue/max-jobs':3}},{'name':'b','namespaces':['team-b'],'min':{"
 	    "'cpu':4},'max':{'cpu':14}}]}}}",
-	    max_a);
+	    reclaims ? "'reclaim-policy':'ReclaimMin','reclaim-protect-time':'1s'" : "", max_a);
 	assert_int_equal(world_create(&s->w, TYPE_ELASTIC_QUOTA_TREE, text), ERR_NONE);
 }
 
@@ -99,7 +101,8 @@ static void open_sim(struct sim *s, uint64_t seed)
 			       spaces[i]);
 		assert_int_equal(world_create(&s->w, TYPE_NAMESPACE, text), ERR_NONE);
 	}
-	put_tree(s, 12);
+	s->reclaims = seed & 1;
+	put_tree(s, 12, s->reclaims);
 	for (size_t i = 0; i < 2; i++) {
 		(void)snprintf(
 		    text, sizeof(text),
@@ -494,7 +497,9 @@ static void check_once(struct sim *s)
 {
 	for (size_t i = 0; i < s->n_jobs; i++) {
 		size_t runs = 0;
-		if (s->jobs[i].disturbed)
+		/* Who was stopped for an owner runs again. */
+		if (s->jobs[i].disturbed ||
+		    (s->reclaims && world_events(&s->w, s->jobs[i].name, "Preempted", "") > 0))
 			continue;
 		for (size_t m = 0; m < s->w.n_members; m++)
 			vec_foreach (&s->w.members[m]->all_copies, c)

@@ -580,9 +580,31 @@ static void policies_have_the_names_of_the_queue_object(void **state)
 	assert_true(elastic_policy_from_string(SPAN("block"), &p) < 0);
 }
 
+/* One of each lane, best first, whatever refuses it; of a queue that stands still its head. */
+static void heads_are_the_first_of_each_lane(void **state)
+{
+	(void)state;
+	struct fleet f = fleet_make(&t40, NULL, false);
+	struct elastic_unit *out[4];
+	add_five(&f, "a.1");
+	fleet_add(&f, (struct job){.node = "a.1", .name = "big", .cores = 30, .priority = 1});
+	fleet_add(&f, (struct job){.node = "b.1", .name = "first", .cores = 1, .priority = 9});
+	assert_int_equal(elastic_queue_heads(f.q, out, 4), 3);
+	assert_true(span_is(elastic_unit_name(out[0]), "first"));
+	assert_true(span_is(elastic_unit_name(out[1]), "big"));
+	assert_true(span_is(elastic_unit_name(out[2]), "p0"));
+	assert_int_equal(elastic_queue_heads(f.q, out, 2), 2);
+	assert_true(span_is(elastic_unit_name(out[1]), "big"));
+	elastic_queue_configure(f.q, fleet_node(&f, "a.1"),
+				&(struct elastic_queue_config){.policy = ELASTIC_BLOCK});
+	assert_int_equal(elastic_queue_heads(f.q, out, 4), 2);
+	fleet_done(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(heads_are_the_first_of_each_lane),
 	    cmocka_unit_test(V1_a_leaf_takes_no_more_than_its_max),
 	    cmocka_unit_test(V2_two_leaves_fill_the_root),
 	    cmocka_unit_test(V14_with_two_busy_leaves_each_reaches_its_own_max),

@@ -259,6 +259,41 @@ static void all_problems_are_collected_and_the_list_is_bounded(void **state)
 	assert_int_equal(few.n_errors, 5);
 }
 
+static void reclaim_is_the_roots_and_off_unless_it_is_said(void **state)
+{
+	(void)state;
+	struct elastic_node_spec child = {.name = SPAN("a"), .max = LIST(Q("cpu", 1))};
+	struct elastic_node_spec root = {.name = SPAN("root"),
+					 .min = LIST(Q("cpu", 2)),
+					 .max = LIST(Q("cpu", 2)),
+					 .children = &child,
+					 .n_children = 1};
+	struct elastic_tree *t;
+	struct err err = ERR_INIT;
+	assert_int_equal(elastic_tree_create(&root, NULL, &problems, &t, &err), 0);
+	assert_false(elastic_tree_reclaims(t));
+	elastic_tree_destroy(t);
+	root.reclaim_policy = SPAN("ReclaimMin");
+	assert_int_equal(elastic_tree_create(&root, NULL, &problems, &t, &err), 0);
+	assert_true(elastic_tree_reclaims(t));
+	assert_int_equal(elastic_tree_reclaim_protect(t), 120 * INT64_C(1000000));
+	elastic_tree_destroy(t);
+	root.has_reclaim_protect = true;
+	child.reclaim_policy = SPAN("ReclaimMin");
+	assert_int_equal(elastic_tree_create(&root, NULL, &problems, &t, &err), 0);
+	assert_int_equal(elastic_tree_reclaim_protect(t), 0);
+	elastic_tree_destroy(t);
+	assert_int_equal(problems.n_warnings, 1);
+	assert_string_equal(problems.items[0].field,
+			    "spec.root.children[0].attributes[reclaim-policy]");
+	assert_string_equal(problems.items[0].text,
+			    "has no effect here: the root's holds for the whole tree");
+	root.reclaim_policy = SPAN("Always");
+	assert_int_equal(elastic_tree_validate(&root, &problems, &err), err_errno(ERR_INVALID));
+	assert_string_equal(err.field, "spec.root.attributes[reclaim-policy]");
+	assert_string_equal(err.text, "\"Always\" is neither Never nor ReclaimMin");
+}
+
 static void too_many_resources_are_refused(void **state)
 {
 	(void)state;
@@ -416,6 +451,7 @@ int main(void)
 	    cmocka_unit_test(depth_beyond_the_limit_is_refused_with_both_numbers),
 	    cmocka_unit_test(width_beyond_the_limits_is_refused_with_both_numbers),
 	    cmocka_unit_test(all_problems_are_collected_and_the_list_is_bounded),
+	    cmocka_unit_test(reclaim_is_the_roots_and_off_unless_it_is_said),
 	    cmocka_unit_test(too_many_resources_are_refused),
 	    cmocka_unit_test(nodes_are_found_by_name_path_and_namespace),
 	    cmocka_unit_test(labels_go_before_the_namespace),

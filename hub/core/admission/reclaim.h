@@ -1,0 +1,55 @@
+#ifndef CORE_ADMISSION_RECLAIM_H
+#define CORE_ADMISSION_RECLAIM_H
+/*
+ * The elastic tree's reclaim: an owner whose queued gang fits its min takes it back from those who
+ * borrowed it, in whole jobs (quota-tree/elastic_reclaim.h says who and in which order; issue of
+ * the vectors V3, V4, V23 to V25, V28). Off unless the tree's root says reclaim-policy: ReclaimMin;
+ * jobs admitted less than reclaim-protect-time ago (2 minutes where nothing is stated) are spared.
+ *
+ * Victims serve two wants, quota and nodes: the search runs for each member that could take the
+ * gang, and the one with the fewest victims is taken, then the least work lost, then the best
+ * place (policies/evict_fit.h). Nobody is stopped for a gang that then cannot start.
+ *
+ * One round at a time, a claim: its victims are withdrawn from their member and keep their place
+ * in the queue; their quota counts as free when their pods are gone. Until then, and until the
+ * owner was tried, nobody else of the tree is admitted who would take what the owner needs, and the
+ * chosen cluster takes no other job. A claim is not durable: after a restart in the middle the
+ * victims still leave, and the owner asks anew.
+ *
+ * Costs a walk over the jobs of the tree for each of the first few waiting heads, at most every
+ * 100 ms.
+ */
+#include "core/state.h"
+#include "quota-tree/elastic_reclaim.h"
+
+/* Looks for an owner to serve, and after the one being served; before others are decided. */
+void reclaim_run(struct core *c);
+usec reclaim_due(const struct core *c);
+void reclaim_done(struct core *c); /* forgets the claim: the tree is another one now */
+
+/* Whether a unit that quota and order allow may be tried: not while it would take what a claim
+ * needs. */
+bool reclaim_lets(struct core *c, const struct elastic_unit *unit);
+/* The cluster that is kept for a claim of another job; CLUSTER_NONE. */
+uint32_t reclaim_cluster(const struct core *c, const struct job *j);
+/* What the job that takes back its min is told, or one that waits for it; false when neither. */
+bool reclaim_tell(const struct core *c, const struct job *j, char *out, size_t size);
+
+/* ---- for previews: the same search on a trial tree ---- */
+
+struct reclaim_round {
+	struct core *c;
+	struct elastic_tree *tree;
+	struct arena mem;
+	struct VEC(struct elastic_job) running;
+	struct map sites; /* member number, 4 bytes -> its jobs, in mem */
+};
+/* All jobs that hold something and belong to the tree, which is charged with them. */
+void reclaim_round_begin(struct reclaim_round *r, struct core *c, struct elastic_tree *tree);
+void reclaim_round_end(struct reclaim_round *r);
+/* The victims that let the waiting unit's job start, and where. False: nobody's leaving helps, or
+ * somebody is leaving already. */
+bool reclaim_find(struct reclaim_round *r, const struct elastic_unit *unit,
+		  struct elastic_victims *ret, uint32_t *ret_cluster);
+
+#endif
