@@ -280,8 +280,8 @@ struct quota {
 	usec status_due;
 	struct map queue_by_path; /* path -> struct queue_object */
 	/* admission/reclaim.h */
-	bool reclaim_wanted; /* units or usage changed */
-	usec reclaim_at;     /* not looked at before */
+	bool reclaim_wanted;	     /* units or usage changed */
+	usec reclaim_at;	     /* not looked at before */
 	struct reclaim_claim *claim; /* the round under way, or NULL */
 };
 
