@@ -56,6 +56,12 @@ static const struct setting settings[] = {
     {"api", "seats", SETTING_COUNT, offsetof(struct config, seats), false},
     {"api", "maxWatches", SETTING_COUNT, offsetof(struct config, max_watches), false},
     {"api", "maxConnections", SETTING_COUNT, offsetof(struct config, max_connections), false},
+    {"api", "queuePerUser", SETTING_COUNT, offsetof(struct config, queue_per_user), false},
+    {"api", "queueBytesPerUser", SETTING_BYTES, offsetof(struct config, queue_bytes_per_user),
+     false},
+    {"api", "queueBytes", SETTING_BYTES, offsetof(struct config, queue_bytes), false},
+    {"api", "serviceAccountKeyFiles", SETTING_TEXTS, offsetof(struct config, account_key_files),
+     false},
     {"api", "serviceAccountIssuer", SETTING_TEXT, offsetof(struct config, account_issuer), false},
     {"audit", "policyFile", SETTING_TEXT, offsetof(struct config, audit_policy_file), false},
     {"audit", "logFile", SETTING_TEXT, offsetof(struct config, audit_log_file), false},
@@ -99,10 +105,13 @@ static void free_texts(char **texts)
 
 void config_done(struct config *c)
 {
-	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		void *at = (char *)c + settings[i].offset;
 		if (settings[i].type == SETTING_TEXT)
-			free(*(char **)((char *)c + settings[i].offset));
-	free_texts(c->names);
+			free(*(char **)at);
+		else if (settings[i].type == SETTING_TEXTS)
+			free_texts(*(char ***)at);
+	}
 	json_free(c->kueue_tree);
 	arena_done(&c->kueue_mem);
 	*c = (struct config){0};

@@ -43,6 +43,12 @@ struct config {
 	char *audit_log_file;	 /* audit.logFile; NULL: DATA_DIR/audit.log */
 	struct oidc_config oidc; /* oidc.*: no issuer, no OpenID Connect */
 	enum log_level log_level;
+	/* api.queuePerUser, queueBytesPerUser: requests of one user that wait for a seat, and
+	 * their bytes; api.queueBytes: of all users. 0: default. */
+	int queue_per_user;
+	uint64_t queue_bytes_per_user, queue_bytes;
+	/* api.serviceAccountKeyFiles; NULL-terminated or NULL */
+	char **account_key_files;
 	struct kueue_settings kueue; /* kueue.*: Kueue's own configuration */
 	struct cJSON *kueue_tree;    /* NULL: no such section; the settings borrow from it */
 	struct arena kueue_mem;

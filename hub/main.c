@@ -236,6 +236,8 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 
 	int r = pki_open(&(struct pki_options){.dir = dir,
 					       .names = (const char *const *)h->config.names,
+					       .account_key_files =
+						   (const char *const *)h->config.account_key_files,
 					       .now = clock_now()},
 			 &h->pki, reterr);
 	if (r == 0)
@@ -245,6 +247,9 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 					  .drain = STOP_DRAIN,
 					  .seats = h->config.seats,
 					  .max_watches = h->config.max_watches,
+					  .queue_per_user = h->config.queue_per_user,
+					  .queue_bytes_per_user = h->config.queue_bytes_per_user,
+					  .queue_bytes = h->config.queue_bytes,
 					  .max_connections = h->config.max_connections,
 					  .audit_policy_file = h->config.audit_policy_file,
 					  .audit_log_file = h->config.audit_log_file

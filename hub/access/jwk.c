@@ -153,14 +153,35 @@ static char *digest_of(EVP_PKEY *key)
 	return buf_steal(&text, NULL);
 }
 
-int jwk_set_of(EVP_PKEY *key, struct jwk_set **ret, struct err *reterr)
+int jwk_set_add(struct jwk_set *s, EVP_PKEY *key, struct err *reterr)
 {
-	struct jwk_set *s;
+	char *kid;
 	if (EVP_PKEY_get_base_id(key) != EVP_PKEY_EC || EVP_PKEY_get_bits(key) != 256)
 		return err_set(reterr, ERR_INVALID, "the key that signs tokens is not EC P-256");
-	s = set_create();
+	kid = digest_of(key);
+	for (size_t i = 0; i < s->n; i++) {
+		if (strcmp(s->keys[i].kid, kid) == 0) {
+			free(kid);
+			return 0;
+		}
+	}
+	if (s->n == JWK_MAX_KEYS) {
+		free(kid);
+		return err_set(reterr, ERR_INVALID, "there are more than %d keys", JWK_MAX_KEYS);
+	}
 	EVP_PKEY_up_ref(key);
-	s->keys[s->n++] = (struct jwk){digest_of(key), xstrdup("ES256"), key};
+	s->keys[s->n++] = (struct jwk){kid, xstrdup("ES256"), key};
+	return 0;
+}
+
+int jwk_set_of(EVP_PKEY *key, struct jwk_set **ret, struct err *reterr)
+{
+	struct jwk_set *s = set_create();
+	int r = jwk_set_add(s, key, reterr);
+	if (r) {
+		jwk_set_unref(s);
+		return r;
+	}
 	*ret = s;
 	return 0;
 }

@@ -30,6 +30,9 @@ struct jwk_set {
 int jwk_set_parse(struct span json, struct jwk_set **ret, struct err *reterr) MUST_CHECK;
 /* A set of one key, an EC key on P-256: kid is the digest of its public part, alg ES256. */
 int jwk_set_of(EVP_PKEY *key, struct jwk_set **ret, struct err *reterr) MUST_CHECK;
+/* One more key to verify with, of the same kind, before the set is shared; one that is there is
+ * fine. The first key stays the one that signs (jwt.h). */
+int jwk_set_add(struct jwk_set *s, EVP_PKEY *key, struct err *reterr) MUST_CHECK;
 struct jwk_set *jwk_set_ref(struct jwk_set *s);
 struct jwk_set *jwk_set_unref(struct jwk_set *s); /* NULL is fine; returns NULL */
 

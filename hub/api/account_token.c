@@ -4,6 +4,7 @@
 #include "kinds/types.h"
 #include "kube/meta.h"
 #include "kube/object.h"
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 
@@ -14,8 +15,40 @@ struct account_issuer {
 	struct jwk_set *keys;
 };
 
-int account_issuer_create(struct span key_pem, const char *issuer, struct account_issuer **ret,
-			  struct err *reterr)
+/* The next block that holds a key, public or private; other blocks are passed over. */
+static EVP_PKEY *read_key(BIO *bio)
+{
+	EVP_PKEY *key = NULL;
+	char *name = NULL, *header = NULL;
+	unsigned char *der = NULL;
+	long len = 0;
+	while (!key && PEM_read_bio(bio, &name, &header, &der, &len) == 1) {
+		const unsigned char *at = der;
+		key = strcmp(name, PEM_STRING_PUBLIC) == 0 ? d2i_PUBKEY(NULL, &at, len)
+							   : d2i_AutoPrivateKey(NULL, &at, len);
+		OPENSSL_free(name);
+		OPENSSL_free(header);
+		OPENSSL_clear_free(der, (size_t)len);
+	}
+	ERR_clear_error();
+	return key;
+}
+
+static int add_older(struct jwk_set *keys, struct span pem, struct err *reterr)
+{
+	BIO *bio = BIO_new_mem_buf(pem.ptr ? pem.ptr : "", (int)pem.len);
+	EVP_PKEY *key;
+	int r = 0;
+	while (!r && bio && (key = read_key(bio))) {
+		r = jwk_set_add(keys, key, reterr);
+		EVP_PKEY_free(key);
+	}
+	BIO_free(bio);
+	return r;
+}
+
+int account_issuer_create(struct span key_pem, struct span older_pem, const char *issuer,
+			  struct account_issuer **ret, struct err *reterr)
 {
 	BIO *bio = BIO_new_mem_buf(key_pem.ptr, (int)key_pem.len);
 	EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL) : NULL;
@@ -24,8 +57,12 @@ int account_issuer_create(struct span key_pem, const char *issuer, struct accoun
 		    : err_set(reterr, ERR_INTERNAL, "the key that signs tokens cannot be read");
 	BIO_free(bio);
 	EVP_PKEY_free(key);
-	if (r)
+	if (!r)
+		r = add_older(keys, older_pem, reterr);
+	if (r) {
+		jwk_set_unref(keys);
 		return r;
+	}
 	*ret = xcalloc(1, sizeof(**ret));
 	(*ret)->name = xstrdup(issuer);
 	(*ret)->keys = keys;

@@ -2,8 +2,9 @@
 #define API_ACCOUNT_TOKEN_H
 /*
  * Tokens of ServiceAccounts: made by the TokenRequest subresource, signed with the key in pki/
- * (ES256), and good for as long as their account exists under the same uid, and, when bound to a
- * Pod, a Secret or a Node, that object too (KEP-1205).
+ * (ES256), checked with that key and with older ones that are still trusted, and good for as long
+ * as their account exists under the same uid, and, when bound to a Pod, a Secret or a Node, that
+ * object too (KEP-1205).
  *
  * The claims are kube-apiserver's: sub system:serviceaccount:<namespace>:<name>, aud, exp, iat,
  * nbf, jti and kubernetes.io with names and uids. Any thread; nothing is kept between calls but
@@ -30,9 +31,11 @@ struct account_wish {
 	int64_t seconds;
 };
 
-/* issuer: the iss of its tokens, and the audience that means this server. */
-int account_issuer_create(struct span key_pem, const char *issuer, struct account_issuer **ret,
-			  struct err *reterr) MUST_CHECK;
+/* key_pem: the private key that signs. older_pem: public or private keys, one after the other,
+ * whose tokens are good too. issuer: the iss of its tokens, and the audience that means this
+ * server. */
+int account_issuer_create(struct span key_pem, struct span older_pem, const char *issuer,
+			  struct account_issuer **ret, struct err *reterr) MUST_CHECK;
 struct account_issuer *account_issuer_destroy(struct account_issuer *i);
 const char *account_issuer_name(const struct account_issuer *i);
 const struct jwk_set *account_issuer_keys(const struct account_issuer *i);

@@ -36,7 +36,11 @@ struct api_options {
 	int max_connections; /* 0: 20,000, at most what RLIMIT_NOFILE allows */
 	int seats;	     /* of fair queuing (api/fair_queue.h); 0: 256 */
 	int max_watches;     /* and other long-running requests; 0: 10,000 */
-	usec drain;	     /* how long api_stop() still takes requests; 0: not at all */
+	/* Requests of one user that wait for a seat, their bytes, and the bytes of all users; 0:
+	 * 1,000, 16 MiB and 64 MiB. */
+	int queue_per_user;
+	size_t queue_bytes_per_user, queue_bytes;
+	usec drain; /* how long api_stop() still takes requests; 0: not at all */
 };
 
 struct api_listener_options {

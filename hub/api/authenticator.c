@@ -385,7 +385,9 @@ int authenticator_create(const struct authenticator_options *o, struct authentic
 			 struct err *reterr)
 {
 	struct authenticator *a = xcalloc(1, sizeof(*a));
-	int r = account_issuer_create(pki_account_key_pem(o->pki), o->issuer, &a->issuer, reterr);
+	int r =
+	    account_issuer_create(pki_account_key_pem(o->pki), pki_older_account_keys_pem(o->pki),
+				  o->issuer, &a->issuer, reterr);
 	if (r) {
 		free(a);
 		return r;

@@ -24,7 +24,7 @@ struct pki {
 	const char *names[MAX_NAMES + 5];
 	char host[256];
 	struct buf ca_cert, ca_key, serving_cert, serving_key, admin_cert, admin_key, token,
-	    account_key;
+	    account_key, older_account_keys;
 };
 
 static int failed(struct err *reterr, const char *what, const char *path)
@@ -35,16 +35,15 @@ static int failed(struct err *reterr, const char *what, const char *path)
 }
 
 /* -ENOENT when there is no such file. */
-static int read_file(const char *dir, const char *name, struct buf *out, struct err *reterr)
+static int append_file(const char *path, struct buf *out, struct err *reterr)
 {
-	char path[PATH_MAX];
 	ssize_t n = -1;
-	int fd;
-	buf_clear(out);
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ENOENT : failed(reterr, "cannot open", path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		int e = errno;
+		(void)failed(reterr, "cannot open", path);
+		return e == ENOENT ? -ENOENT : err_errno(ERR_INTERNAL);
+	}
 	for (;;) {
 		char *at = buf_reserve(out, 4096);
 		n = at ? read(fd, at, 4096) : -1;
@@ -54,6 +53,14 @@ static int read_file(const char *dir, const char *name, struct buf *out, struct 
 	}
 	close(fd);
 	return n == 0 ? 0 : failed(reterr, "cannot read", path);
+}
+
+static int read_file(const char *dir, const char *name, struct buf *out, struct err *reterr)
+{
+	char path[PATH_MAX];
+	buf_clear(out);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return append_file(path, out, reterr);
 }
 
 static int write_all(int fd, struct span s)
@@ -165,6 +172,21 @@ static int open_account_key(struct pki *p, struct err *reterr)
 	return r ? r : write_file(p->dir, "sa.key", &p->account_key, reterr);
 }
 
+static int open_older_account_keys(struct pki *p, const char *const *files, struct err *reterr)
+{
+	for (; files && *files; files++) {
+		size_t before = p->older_account_keys.len;
+		int r = append_file(*files, &p->older_account_keys, reterr);
+		if (r)
+			return r;
+		if (!strstr(p->older_account_keys.ptr ? p->older_account_keys.ptr + before : "",
+			    "-----BEGIN "))
+			return err_set(reterr, ERR_INVALID, "%s: holds no key", *files);
+		buf_add_char(&p->older_account_keys, '\n');
+	}
+	return 0;
+}
+
 static void collect_names(struct pki *p, const char *const *more)
 {
 	size_t n = 0;
@@ -235,6 +257,8 @@ int pki_open(const struct pki_options *o, struct pki **ret, struct err *reterr)
 		r = open_token(p, reterr);
 	if (!r)
 		r = open_account_key(p, reterr);
+	if (!r)
+		r = open_older_account_keys(p, o->account_key_files, reterr);
 	if (r) {
 		pki_close(p);
 		return r;
@@ -245,7 +269,7 @@ int pki_open(const struct pki_options *o, struct pki **ret, struct err *reterr)
 
 struct pki *pki_close(struct pki *p)
 {
-	struct buf *parts[8];
+	struct buf *parts[9];
 	if (!p)
 		return NULL;
 	parts[0] = &p->ca_cert;
@@ -256,6 +280,7 @@ struct pki *pki_close(struct pki *p)
 	parts[5] = &p->admin_key;
 	parts[6] = &p->token;
 	parts[7] = &p->account_key;
+	parts[8] = &p->older_account_keys;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		if (parts[i]->ptr)
 			explicit_bzero(parts[i]->ptr, parts[i]->cap);
@@ -289,6 +314,11 @@ struct span pki_admin_token(const struct pki *p)
 struct span pki_account_key_pem(const struct pki *p)
 {
 	return buf_span(&p->account_key);
+}
+
+struct span pki_older_account_keys_pem(const struct pki *p)
+{
+	return buf_span(&p->older_account_keys);
 }
 
 static void add_base64(struct buf *out, const struct buf *bytes)

@@ -6,7 +6,8 @@
  * The first open makes a CA (EC P-256, 10 years), a serving certificate (localhost, 127.0.0.1,
  * ::1, the host's name and the names given), an admin client certificate (CN=muster-admin,
  * O=system:masters), a random admin token and the key that signs ServiceAccounts' tokens
- * (sa.key; a new one makes all of them worthless). Later opens use what is there, so credentials
+ * (sa.key; with a new one the tokens of the old are worthless, unless that is among
+ * account_key_files). Later opens use what is there, so credentials
  * survive restarts; the serving certificate alone is made again when it expires within 30 days
  * or lacks one of the names. A half-written directory is repaired: every file is written under
  * another name and renamed, the CA first.
@@ -23,6 +24,9 @@ struct pki_options {
 	const char *dir; /* DATA_DIR/pki; created */
 	const char *const
 	    *names; /* more names or addresses of this server; NULL-terminated or NULL */
+	/* Keys whose ServiceAccount tokens are good too: PEM files, public or private;
+	 * NULL-terminated or NULL. */
+	const char *const *account_key_files;
 	usec now;
 };
 
@@ -36,6 +40,7 @@ struct span pki_serving_cert_pem(const struct pki *p);
 struct span pki_serving_key_pem(const struct pki *p);
 struct span pki_admin_token(const struct pki *p);
 struct span pki_account_key_pem(const struct pki *p);
+struct span pki_older_account_keys_pem(const struct pki *p); /* one after the other */
 
 /* Writes a kubeconfig (mode 0600) for the admin with everything embedded, replacing `path`
  * atomically; one that says the same is left as it is. `server` is a URL; `cluster_name` names

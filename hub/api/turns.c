@@ -108,12 +108,12 @@ void turns_release(struct call *c)
 void turns_init(struct api *a)
 {
 	const struct api_options *o = &a->options;
-	struct fair_limits limits = {.seats = o->seats > 0 ? (size_t)o->seats : DEFAULT_SEATS,
-				     .flow_waiting = FLOW_WAITING,
-				     .flow_bytes = FLOW_BYTES,
-				     .max_bytes = WAITING_BYTES,
-				     .long_running = o->max_watches > 0 ? (size_t)o->max_watches
-									: DEFAULT_WATCHES};
+	struct fair_limits limits = {
+	    .seats = o->seats > 0 ? (size_t)o->seats : DEFAULT_SEATS,
+	    .flow_waiting = o->queue_per_user > 0 ? (size_t)o->queue_per_user : FLOW_WAITING,
+	    .flow_bytes = o->queue_bytes_per_user ? o->queue_bytes_per_user : FLOW_BYTES,
+	    .max_bytes = o->queue_bytes ? o->queue_bytes : WAITING_BYTES,
+	    .long_running = o->max_watches > 0 ? (size_t)o->max_watches : DEFAULT_WATCHES};
 	fair_queue_init(&a->fair, &limits);
 	a->pump_task.run = on_pump;
 }

@@ -407,6 +407,64 @@ static void an_issuer_s_users_come_with_their_groups(void **state)
 	EVP_PKEY_free(other);
 }
 
+/* The world again, with a new key that signs, and `older` still trusted or not. */
+static void reopen(const char *const *older)
+{
+	struct authenticator_options o = {.issuer = ISSUER, .backend = &w.backend, .oidc = &oidc};
+	struct pki_options pki = {.dir = dir, .account_key_files = older, .now = clock_now()};
+	authenticator_destroy(w.who);
+	w.who = NULL;
+	pki_close(w.pki);
+	w.pki = NULL;
+	assert_int_equal(pki_open(&pki, &w.pki, NULL), 0);
+	o.pki = w.pki;
+	assert_int_equal(authenticator_create(&o, &w.who, NULL), 0);
+}
+
+static void a_key_that_was_replaced_is_good_while_it_is_trusted(void **state)
+{
+	char key[128], old[128];
+	const char *older[] = {old, NULL};
+	struct buf set = BUF_INIT;
+	(void)state;
+	snprintf(key, sizeof(key), "%s/sa.key", dir);
+	snprintf(old, sizeof(old), "%s/sa-2026.key", dir);
+	put(TYPE_SERVICE_ACCOUNT, "team", "robot", UID_A, "");
+	auto_free char *before = account_token((struct account_token){0}, ISSUER);
+	assert_true(good(before, NOW));
+	assert_int_equal(rename(key, old), 0);
+	reopen(older);
+	assert_true(good(before, NOW));
+	auto_free char *after = account_token((struct account_token){0}, ISSUER);
+	assert_true(good(after, NOW));
+	assert_int_equal(account_issuer_keys(authenticator_issuer(w.who))->n, 2);
+	/* Others that check tokens find both. */
+	jwk_set_print(account_issuer_keys(authenticator_issuer(w.who)), &set);
+	const char *first = strstr(set.ptr, "\"kid\"");
+	assert_non_null(first);
+	assert_non_null(strstr(first + 1, "\"kid\""));
+	buf_done(&set);
+	reopen(NULL);
+	assert_false(good(before, NOW));
+	assert_true(good(after, NOW));
+}
+
+static void a_file_without_a_key_is_refused(void **state)
+{
+	char path[128];
+	const char *older[] = {path, NULL};
+	struct pki_options o = {.dir = dir, .account_key_files = older, .now = clock_now()};
+	struct pki *p = NULL;
+	struct err e = ERR_INIT;
+	(void)state;
+	snprintf(path, sizeof(path), "%s/admin.token", dir);
+	assert_int_equal(pki_open(&o, &p, &e), err_errno(ERR_INVALID));
+	assert_non_null(strstr(e.text, "admin.token"));
+	snprintf(path, sizeof(path), "%s/nothing", dir);
+	assert_true(pki_open(&o, &p, &e) < 0);
+	assert_non_null(strstr(e.text, "nothing"));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -420,6 +478,8 @@ int main(void)
 	    TEST(a_token_ends_with_its_hour_and_its_account),
 	    TEST(a_deleting_account_is_gone),
 	    TEST(a_token_is_for_its_audience),
+	    TEST(a_key_that_was_replaced_is_good_while_it_is_trusted),
+	    TEST(a_file_without_a_key_is_refused),
 	    TEST(a_bound_token_ends_with_what_it_is_bound_to),
 	    TEST(a_changed_token_is_worth_nothing),
 	    TEST(many_tokens_are_forgotten_not_kept),
