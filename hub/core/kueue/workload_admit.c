@@ -1,6 +1,7 @@
 #include "core/kueue/workload_admit.h"
 
 #include "base/json.h"
+#include "core/kueue/workload.h"
 
 static struct span part(struct span json, const char *key)
 {
@@ -36,6 +37,33 @@ static bool same(struct span a, struct span b)
 	       json_equal(x, y);
 }
 
+/* What a job's workload holds is given back when its pods are gone, and it ends with its job: who
+ * took the row's word away would have its quota given to others while it runs. */
+static int check_of_job(const struct workload *w, struct span was, struct span now,
+			struct err *reterr)
+{
+	static const char *const given[] = {"QuotaReserved", "Admitted"};
+
+	if (!w || !w->job)
+		return 0;
+	if (is_true(now, "Finished") && !is_true(was, "Finished"))
+		return err_set_field(reterr, ERR_INVALID, "status.conditions",
+				     "Finished becomes True when the job of the workload ends");
+	if (!workload_holds_quota(w))
+		return 0;
+	if (part(was, "admission").len && !part(now, "admission").len)
+		return err_set_field(reterr, ERR_INVALID, "status.admission",
+				     "the admission of a job's workload is taken away by the hub, "
+				     "when the job has stopped");
+	for (size_t i = 0; i < ARRAY_LEN(given); i++)
+		if (is_true(was, given[i]) && !is_true(now, given[i]))
+			return err_set_field(reterr, ERR_INVALID, "status.conditions",
+					     "%s of a job's workload becomes False by the hub's "
+					     "decision alone",
+					     given[i]);
+	return 0;
+}
+
 int workload_admit_command(struct core *c, struct command *cmd)
 {
 	static const char *const given[] = {"QuotaReserved", "Admitted"};
@@ -57,5 +85,8 @@ int workload_admit_command(struct core *c, struct command *cmd)
 			return err_set_field(&cmd->err, ERR_INVALID, "status.conditions",
 					     "%s becomes True by the hub's decision alone",
 					     given[i]);
+	if (cmd->verb == COMMAND_UPDATE)
+		return check_of_job(workload_find(c, span_of(cmd->ns), span_of(cmd->name)), was,
+				    now, &cmd->err);
 	return 0;
 }

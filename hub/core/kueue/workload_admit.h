@@ -2,8 +2,8 @@
 #define CORE_KUEUE_WORKLOAD_ADMIT_H
 /*
  * Writes of Workloads by others than the core: quota is given by the hub alone. Whoever may write
- * the status may finish a workload, tell of checks and reclaimable pods, and give a reservation
- * back; nobody may write one.
+ * the status may tell of checks and reclaimable pods, and of a workload without a job finish it or
+ * give its reservation back; nobody may write one.
  */
 #include "core/state.h"
 #include "wire/command.h"

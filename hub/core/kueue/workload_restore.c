@@ -233,11 +233,11 @@ static void end_own(struct core *c, struct workload *w)
 	c->pump_wanted = true;
 }
 
-/* Its creator has taken the reservation off after an eviction. */
+/* Its creator has taken the reservation off, mostly after an eviction. */
 static bool was_given_back(const struct workload *w, const struct workload_status *s)
 {
-	return !w->job && workload_holds_quota(w) && !s->quota_reserved.is &&
-	       w->unit->state == KUEUE_EVICTED && !w->edit;
+	return !w->job && workload_holds_quota(w) && !w->edit &&
+	       !(s->quota_reserved.is && s->has_admission);
 }
 
 static void reconcile(struct core *c, struct workload *w, const struct workload_digest *d,
@@ -257,6 +257,8 @@ static void reconcile(struct core *c, struct workload *w, const struct workload_
 		w->requeued_false = !s->requeued.is;
 	}
 	if (was_given_back(w, s)) {
+		if (s->requeued.present)
+			w->requeued_false = !s->requeued.is;
 		evict_released(c, w);
 		return;
 	}

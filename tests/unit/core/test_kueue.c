@@ -765,6 +765,57 @@ static void a_workload_without_a_job_takes_quota_alone_and_ends_by_its_creator(v
 	assert_string_equal(condition(w, "default", "b", "Admitted", "status"), "True");
 }
 
+/* "a" holds 6 of 6; its creator gives it back, deactivated, and "b" gets it. */
+static void a_creator_may_give_a_reservation_back(void **state)
+{
+	struct world *w = *state;
+
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 6, "");
+	local_queue(w, "lq", "cq");
+	own(w, "a", "lq", 2, 3, 0);
+	own(w, "b", "lq", 1, 1, 0);
+	world_settle(w);
+	assert_int_equal(used(w, "cq", "f"), 6000);
+	assert_int_equal(
+	    world_patch(w, TYPE_WORKLOAD, "default", "a",
+			"{'status':{'admission':null,'conditions':[{'type':'Requeued','status':"
+			"'False','reason':'ByTest','message':'','lastTransitionTime':"
+			"'2026-01-01T00:00:00Z'}]}}"),
+	    ERR_NONE);
+	world_settle(w);
+	assert_string_equal(condition(w, "default", "b", "Admitted", "status"), "True");
+	assert_true(used(w, "cq", "f") <= 6000);
+	world_restart(w);
+	world_settle(w);
+	assert_string_equal(condition(w, "default", "b", "Admitted", "status"), "True");
+}
+
+/* Whoever may write the status of a job's workload does not get its quota for others. */
+static void nobody_takes_what_a_job_holds(void **state)
+{
+	struct world *w = *state;
+	char name[STORE_MAX_NAME + 1];
+
+	world_join(w, "c1", 1, 8);
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 6, "");
+	local_queue(w, "lq", "cq");
+	queued_job(w, "one", "lq", 2, 3);
+	world_settle(w);
+	const struct job *j = world_record(w, TYPE_JOB, "default", "one");
+	(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(j->workload->name));
+	assert_int_equal(
+	    world_patch(w, TYPE_WORKLOAD, "default", name, "{'status':{'admission':null}}"),
+	    ERR_INVALID);
+	assert_string_equal(w->err.field, "status.admission");
+	assert_int_equal(
+	    world_patch(w, TYPE_WORKLOAD, "default", name, "{'status':{'conditions':null}}"),
+	    ERR_INVALID);
+	assert_string_equal(w->err.field, "status.conditions");
+	assert_int_equal(used(w, "cq", "f"), 6000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -791,6 +842,8 @@ int main(void)
 	    STORY(a_deleted_job_frees_its_quota_with_its_copy),
 	    STORY(nobody_but_the_hub_writes_an_admission),
 	    STORY(a_workload_without_a_job_takes_quota_alone_and_ends_by_its_creator),
+	    STORY(a_creator_may_give_a_reservation_back),
+	    STORY(nobody_takes_what_a_job_holds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
