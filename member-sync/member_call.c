@@ -174,7 +174,7 @@ static struct fact *result_fact(const struct order *o, const struct client_resul
 		f->result.http_code = r->http_code;
 		if (r->http_code / 100 == 2)
 			read_copy(f, o, r->body);
-		if (r->body.len <= MEMBER_CALL_KEEP_ANSWER)
+		if (o->whole || r->body.len <= MEMBER_CALL_KEEP_ANSWER)
 			f->result.body = arena_span(&f->mem, r->body);
 	} else {
 		f->result.outcome =

@@ -11,8 +11,9 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* Older versions: 4 has no domains, 3 no finished_at, 2 no priority either. */
-#define DIGEST_VERSION	5
+/* Older versions: 5 has no target, 4 no domains, 3 no finished_at, 2 no priority either. */
+#define DIGEST_VERSION	6
+#define DIGEST_DOMAINS	5
 #define DIGEST_FINISHED 4
 #define DIGEST_PRIORITY 3
 #define DIGEST_OLDEST	2
@@ -53,6 +54,7 @@ enum {
 	DIGEST_PRIORITY_PENDING = 8,
 	DIGEST_SWAP = 16 | 32, /* enum swap_step */
 	DIGEST_SWAP_SHIFT = 4,
+	DIGEST_RELEASED = 64,
 };
 
 struct digest_head {
@@ -66,13 +68,16 @@ struct digest_head {
 	int32_t priority;
 	int64_t finished_at;
 	uint32_t domains_len;
+	uint32_t target, unused;
 };
 
 static size_t head_size(const struct digest_head *h)
 {
 	if (h->version < DIGEST_FINISHED)
 		return offsetof(struct digest_head, finished_at);
-	return h->version < DIGEST_VERSION ? offsetof(struct digest_head, domains_len) : sizeof(*h);
+	if (h->version < DIGEST_DOMAINS)
+		return offsetof(struct digest_head, domains_len);
+	return h->version < DIGEST_VERSION ? offsetof(struct digest_head, target) : sizeof(*h);
 }
 
 static void add_text(struct buf *b, const char *s)
@@ -103,11 +108,13 @@ static void digest_pack(const struct job *j, struct buf *out)
 			       (j->must_queue ? DIGEST_MUST_QUEUE : 0) |
 			       (j->propagate_deps ? DIGEST_PROPAGATE_DEPS : 0) |
 			       (j->priority_pending ? DIGEST_PRIORITY_PENDING : 0) |
-			       ((unsigned)swap_step(j) << DIGEST_SWAP_SHIFT & DIGEST_SWAP)),
+			       ((unsigned)swap_step(j) << DIGEST_SWAP_SHIFT & DIGEST_SWAP) |
+			       (j->dispatch.released ? DIGEST_RELEASED : 0)),
 	    .assignment_len = (uint32_t)j->assignment_len,
 	    .priority = j->priority,
 	    .finished_at = j->finished_at,
 	    .domains_len = (uint32_t)(j->domains ? strlen(j->domains) : 0),
+	    .target = j->dispatch.target,
 	};
 	buf_add(out, &h, sizeof(h));
 	add_text(out, j->dispatch.uid);
@@ -127,6 +134,8 @@ static int digest_head(const struct store_object *o, struct digest_head *h)
 	if (h->version < DIGEST_FINISHED)
 		h->finished_at = 0;
 	if (h->version < DIGEST_VERSION)
+		h->target = 0;
+	if (h->version < DIGEST_DOMAINS)
 		h->domains_len = 0;
 	if (h->version > DIGEST_VERSION || h->version < DIGEST_OLDEST ||
 	    h->step >= DISPATCH_STEP_MAX || h->uid_len >= DISPATCH_UID_MAX ||
@@ -148,6 +157,8 @@ int binding_dispatch(const struct store_object *o, struct dispatch_state *ret)
 	    .epoch = h.epoch,
 	    .start_seen = h.start_seen,
 	    .copy_gone = h.copy_gone,
+	    .target = h.target,
+	    .released = h.flags & DIGEST_RELEASED,
 	};
 	memcpy(ret->uid, o->digest.ptr + head_size(&h), h.uid_len);
 	return 0;
@@ -245,7 +256,7 @@ static void add_components(struct buf *b, const struct job *j)
 static void add_spec(const struct core *c, const struct job *j, struct buf *b)
 {
 	char api_version[KIND_API_VERSION_MAX];
-	const struct member *m = member_of(c, j);
+	const struct member *m = member_placed(c, j);
 
 	buf_addf(b, "{\"resource\":{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"namespace\":",
 		 kind_api_version(j->kind, api_version), j->kind->kind);
@@ -304,7 +315,7 @@ static void add_swap(const struct job *j, struct buf *b)
 
 static void add_status(const struct core *c, const struct job *j, struct buf *b)
 {
-	const struct member *m = member_of(c, j);
+	const struct member *m = member_placed(c, j);
 	bool applied = j->dispatch.step == DISPATCH_SUSPENDED ||
 		       j->dispatch.step == DISPATCH_STARTED ||
 		       j->dispatch.step == DISPATCH_FINISHED;

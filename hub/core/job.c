@@ -210,6 +210,7 @@ void job_destroy(struct core *c, struct job *j)
 	free(j->dispatch_message);
 	free(j->needs);
 	free(j->domains);
+	free(j->copy_text);
 	free(j->status);
 	free(j->top_reason);
 	free(j);

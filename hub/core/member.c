@@ -28,6 +28,15 @@ struct member *member_of(const struct core *c, const struct job *j)
 	return j->dispatch.step == DISPATCH_IDLE ? NULL : member_by_number(c, j->dispatch.member);
 }
 
+struct member *member_placed(const struct core *c, const struct job *j)
+{
+	const struct dispatch_state *s = &j->dispatch;
+
+	if (dispatch_is_free(s))
+		return NULL;
+	return member_by_number(c, s->step == DISPATCH_LEAVING ? s->target : s->member);
+}
+
 void member_path(const struct kind *kind, const char *ns, const char *name, struct buf *out)
 {
 	if (kind->group[0])

@@ -14,8 +14,11 @@
 
 #define MEMBER_CORDON_TAINT "cluster.karmada.io/unschedulable"
 
-/* The member of a job's placement, NULL when it has none. */
+/* The member where the job's copy is, or is to be, also of one that is parked there; NULL when
+ * there is none. */
 struct member *member_of(const struct core *c, const struct job *j);
+/* The member that the job is placed on: none of a parked one, the next of one that leaves. */
+struct member *member_placed(const struct core *c, const struct job *j);
 struct member *member_by_number(const struct core *c, uint32_t number);
 struct member *member_by_name(const struct core *c, struct span name);
 

@@ -105,7 +105,7 @@ static void rematch(struct core *c)
 {
 	map_foreach (&c->jobs_by_number, e) {
 		struct job *j = e->value;
-		if (j->dispatch.step == DISPATCH_IDLE && !j->finished && !j->deleting && !j->gone)
+		if (dispatch_is_free(&j->dispatch) && !j->finished && !j->deleting && !j->gone)
 			settle_offer(c, j);
 	}
 }

@@ -27,13 +27,15 @@ static const char *running_state(const struct job *j)
 		return "Deleting";
 	if (j->dispatch.step == DISPATCH_WITHDRAWING)
 		return "Withdrawing";
+	if (j->dispatch.step == DISPATCH_STOPPING)
+		return "Stopping";
 	if (j->dispatch.step == DISPATCH_CONFLICT)
 		return "Conflict";
 	if (swap_step(j) > SWAP_SUSPECTED)
 		return "Recovering";
 	if (j->dispatch.step == DISPATCH_STARTED)
 		return j->phase == COPY_RUNNING ? "Running" : "Starting";
-	return j->dispatch.step == DISPATCH_IDLE ? "Queued" : "Placing";
+	return dispatch_is_free(&j->dispatch) ? "Queued" : "Placing";
 }
 
 static const char *standing_code(const struct elastic_standing *s)
@@ -68,7 +70,7 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 		(void)snprintf(sentence, size, "%s", swap_words(j, &code));
 		return code;
 	}
-	if (j->dispatch.step != DISPATCH_IDLE || j->finished) {
+	if (!dispatch_is_free(&j->dispatch) || j->finished) {
 		(void)snprintf(sentence, size, "%s",
 			       j->dispatch_message ? j->dispatch_message : "");
 		return "";
@@ -95,7 +97,7 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 
 void query_job_line(struct core *c, struct job *j, struct buf *b)
 {
-	const struct member *m = member_of(c, j);
+	const struct member *m = member_placed(c, j);
 	char sentence[512], when[CLOCK_TEXT_MAX];
 	size_t position;
 	const char *code = query_standing(c, j, sentence, sizeof(sentence), &position);
@@ -131,7 +133,7 @@ static void add_cell(struct span value, struct buf *out)
 
 static void add_columns(struct core *c, struct job *j, struct buf *out)
 {
-	const struct member *m = member_of(c, j);
+	const struct member *m = member_placed(c, j);
 	char sentence[512], place[24] = "";
 	size_t position;
 	const char *code = query_standing(c, j, sentence, sizeof(sentence), &position);
@@ -228,7 +230,7 @@ static void add_verdicts(struct core *c, struct job *j, struct ask *ask, struct 
 	struct verdict *v;
 
 	ask = ask ? ask : j->ask;
-	if (!ask || j->dispatch.step != DISPATCH_IDLE || consumer_add_verdicts(c, j, b))
+	if (!ask || !dispatch_is_free(&j->dispatch) || consumer_add_verdicts(c, j, b))
 		return;
 	v = xcalloc(MAX_VERDICTS, sizeof(*v));
 	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
@@ -274,7 +276,7 @@ static void add_gates(struct core *c, struct job *j, struct buf *b)
 	    j->hold == HOLD_NO_POLICY ? "false" : "true",
 	    j->hold == HOLD_NO_QUEUE || j->hold == HOLD_NO_QUOTA ? "false" : "true",
 	    first ? "true" : "false", quota ? "true" : "false",
-	    j->dispatch.step == DISPATCH_IDLE ? "false" : "true");
+	    dispatch_is_free(&j->dispatch) ? "false" : "true");
 	if (j->unit)
 		buf_addf(b, ",\"pending\":%zu", s.pending);
 }

@@ -108,11 +108,12 @@ static enum job_phase phase_of(const struct job *j)
 {
 	if (j->finished)
 		return JOB_FINISHED;
-	if (j->deleting || j->gone || j->dispatch.step == DISPATCH_WITHDRAWING)
+	if (j->deleting || j->gone || j->dispatch.step == DISPATCH_WITHDRAWING ||
+	    j->dispatch.step == DISPATCH_STOPPING)
 		return JOB_ENDING;
 	if (j->dispatch.step == DISPATCH_STARTED)
 		return j->phase == COPY_RUNNING ? JOB_RUNNING : JOB_STARTING;
-	return j->dispatch.step == DISPATCH_IDLE ? JOB_QUEUED : JOB_PLACING;
+	return dispatch_is_free(&j->dispatch) ? JOB_QUEUED : JOB_PLACING;
 }
 
 static void take_census(struct core *c)

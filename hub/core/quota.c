@@ -90,7 +90,7 @@ static void refile(struct core *c)
 			if (quota_enqueue(c, j, true, &err) < 0)
 				log_warn(c->log, "running job outside the quota tree",
 					 "job=%s/%s reason=\"%s\"", j->ns, j->name, err.text);
-		} else if (j->dispatch.step == DISPATCH_IDLE && !j->finished && !j->deleting) {
+		} else if (dispatch_is_free(&j->dispatch) && !j->finished && !j->deleting) {
 			settle_offer(c, j);
 		} else {
 			continue;

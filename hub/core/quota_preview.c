@@ -51,7 +51,7 @@ static bool resolve(const struct elastic_tree *tree, const struct job *j, uint32
 
 static bool is_waiting(const struct job *j)
 {
-	return j->dispatch.step == DISPATCH_IDLE && !j->holds &&
+	return dispatch_is_free(&j->dispatch) && !j->holds &&
 	       (j->hold == HOLD_NONE || j->hold == HOLD_NO_QUOTA) && j->ask;
 }
 

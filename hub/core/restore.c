@@ -60,12 +60,19 @@ static void restore_charges(struct core *c, struct job *j, struct member *m)
 /* Ties a placement that is durable to the memory: member, ledger, pods, quota. */
 static void restore_placement(struct core *c, struct job *j)
 {
-	struct member *m = member_by_number(c, j->dispatch.member);
+	struct member *m = member_of(c, j), *placed;
 	const struct propagation_policy *p;
+	uint32_t where;
 
-	if (j->dispatch.step == DISPATCH_IDLE || !m)
+	if (!m)
 		return;
 	settle_enter_member(m, j);
+	bool holds = dispatch_holds(&j->dispatch, &where);
+	placed = member_by_number(c, where);
+	if (j->dispatch.step == DISPATCH_LEAVING && placed)
+		placed->incoming++;
+	if (!holds || !placed)
+		return;
 	p = propagation_index_get(c->policies, j->policy_ns ? span_of(j->policy_ns) : SPAN_NONE,
 				  j->policy_name ? span_of(j->policy_name) : SPAN("-"));
 	if (!p)
@@ -82,8 +89,8 @@ static void restore_placement(struct core *c, struct job *j)
 	/* Its Topology may be another one by now: what it holds, it holds. */
 	if (r < 0)
 		r = job_ask_anywhere(c, j, p, NULL);
-	if (r == 0 && m->view != CLUSTER_NONE)
-		restore_charges(c, j, m);
+	if (r == 0 && placed->view != CLUSTER_NONE)
+		restore_charges(c, j, placed);
 }
 
 struct job *restore_job(struct core *c, const struct kind *kind, const struct store_object *o)
@@ -200,7 +207,7 @@ static int restore_live(void *arg, struct span key, struct span value)
 		memcpy(&j->first_attempt, value.ptr, sizeof(j->first_attempt));
 		j->unit_created = j->first_attempt;
 	}
-	if (j->dispatch.step == DISPATCH_IDLE || j->deleting)
+	if (dispatch_is_free(&j->dispatch) || j->deleting)
 		settle_changed(c, j, true);
 	return 0;
 }

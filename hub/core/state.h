@@ -97,7 +97,8 @@ struct member {
 	struct map dependencies;   /* path -> struct dependency (dispatch/dependency.h) */
 	usec dependencies_due;	   /* earliest retry among them; 0: none */
 	uint32_t conflicts;	   /* of them in conflict with foreign objects */
-	struct VEC(uint64_t) jobs; /* numbers of jobs placed here, unordered; stale ones skipped */
+	struct VEC(uint64_t) jobs; /* numbers of jobs with a copy here, unordered; stale: skipped */
+	uint32_t incoming;	   /* jobs that leave another member for this one */
 };
 
 struct member_node {
@@ -200,6 +201,9 @@ struct job {
 	struct dispatch_state dispatch;
 	enum dispatch_order order; /* to send once `dispatch` is durable */
 	char order_uid[DISPATCH_UID_MAX];
+	uint64_t order_epoch; /* of its plan: what the copy has to say */
+	char *copy_text;      /* RESUMING: the copy as it was read, or NULL */
+	size_t copy_len;
 	uint64_t order_id;	/* of the call in flight, 0 none */
 	uint64_t copy_revision; /* of the copy's newest state that was seen */
 	bool copy_seen;		/* during a relist */

@@ -41,6 +41,17 @@ static void revive_finished(struct core *c, struct member *m)
 	m->finished_revived = fail == 0;
 }
 
+/* Jobs that were placed on it and still leave another member are placed anew. */
+static void turn_back(struct core *c, struct member *m)
+{
+	map_foreach (&c->jobs_by_number, e) {
+		struct job *j = e->value;
+		if (m->incoming && j->dispatch.step == DISPATCH_LEAVING &&
+		    j->dispatch.target == m->number)
+			courier_feed(c, j, &(struct dispatch_event){EVENT_WITHDRAW});
+	}
+}
+
 void unjoin_step(struct core *c, struct member *m)
 {
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_CLUSTER);
@@ -48,13 +59,15 @@ void unjoin_step(struct core *c, struct member *m)
 
 	if (!m->finished_revived)
 		revive_finished(c, m);
+	if (m->incoming)
+		turn_back(c, m);
 	/* From the end: a job that leaves puts the last one, which was seen, in its place. */
 	for (size_t i = m->jobs.len; i-- > 0;) {
 		struct job *j = job_by_number(c, m->jobs.items[i]);
 		courier_feed(
 		    c, j, &(struct dispatch_event){m->dead ? EVENT_MEMBER_DEAD : EVENT_WITHDRAW});
 	}
-	if (provisioning_is_on(c, m) || !m->deleting || m->jobs.len > 0)
+	if (provisioning_is_on(c, m) || !m->deleting || m->jobs.len > 0 || m->incoming > 0)
 		return;
 	if (!m->dead && !dependency_clean(c, m))
 		return;

@@ -24,7 +24,7 @@ static struct cJSON *copy_metadata(struct cJSON *job)
 	return to;
 }
 
-static void mark_object(struct cJSON *meta, const struct job_copy_options *o)
+static void mark_object(struct cJSON *meta, const struct job_copy_options *o, const char *hash)
 {
 	char epoch[24];
 	struct cJSON *labels = json_ensure_object(meta, "labels");
@@ -38,6 +38,7 @@ static void mark_object(struct cJSON *meta, const struct job_copy_options *o)
 	json_set_str(annotations, COPY_ANNOTATION_JOB_UID, o->job_uid);
 	(void)snprintf(epoch, sizeof(epoch), "%llu", (unsigned long long)o->epoch);
 	json_set_str(annotations, COPY_ANNOTATION_EPOCH, epoch);
+	json_set_str(annotations, COPY_ANNOTATION_SPEC_HASH, hash);
 }
 
 /* ---- what a queue adds ---- */
@@ -201,13 +202,25 @@ static int mark_templates(const struct job_shape *s, struct cJSON *copy,
 	return 0;
 }
 
-int job_copy_make(const struct kind *k, struct cJSON *job, const struct job_copy_options *o,
-		  struct buf *out, struct err *reterr)
+/* FNV-1a over the spec as the hub wants it, before a queue adds anything. */
+static void hash_spec(const struct cJSON *spec, char out[17])
+{
+	uint64_t h = 14695981039346656037u;
+	auto_buf text = BUF_INIT;
+
+	json_print(spec, &text);
+	for (size_t i = 0; i < text.len; i++)
+		h = (h ^ (unsigned char)text.ptr[i]) * 1099511628211u;
+	(void)snprintf(out, 17, "%016llx", (unsigned long long)h);
+}
+
+int job_copy_tree(const struct kind *k, struct cJSON *job, const struct job_copy_options *o,
+		  struct cJSON **ret, struct err *reterr)
 {
 	const struct job_shape *s = job_shape_of(k->type);
 	struct cJSON *spec = json_take(job, "spec");
 	auto_json *copy = json_object();
-	char version[KIND_API_VERSION_MAX];
+	char version[KIND_API_VERSION_MAX], hash[17];
 
 	if (!s || !json_is(spec, JSON_OBJECT)) {
 		json_free(spec);
@@ -227,22 +240,32 @@ int job_copy_make(const struct kind *k, struct cJSON *job, const struct job_copy
 	 * what the hub has given back. */
 	if (k->type == TYPE_RAY_JOB)
 		json_set_bool(spec, "shutdownAfterJobFinishes", true);
-	mark_object(json_get(copy, "metadata"), o);
+	hash_spec(spec, hash);
+	mark_object(json_get(copy, "metadata"), o, hash);
 	int r = mark_templates(s, copy, o, reterr);
+	if (r < 0)
+		return r;
+	*ret = steal_ptr(&copy);
+	return 0;
+}
+
+int job_copy_make(const struct kind *k, struct cJSON *job, const struct job_copy_options *o,
+		  struct buf *out, struct err *reterr)
+{
+	auto_json *copy = NULL;
+
+	int r = job_copy_tree(k, job, o, &copy, reterr);
 	if (r < 0)
 		return r;
 	json_print(copy, out);
 	return buf_ok(out) ? 0 : err_set(reterr, ERR_TOO_LARGE, "the copy is too large");
 }
 
-const char *job_suspend_patch(const struct kind *k, bool suspend)
+const char *job_suspend_path(const struct kind *k)
 {
 	const struct job_shape *s = job_shape_of(k->type);
 
-	if (s && s->policy)
-		return suspend ? "{\"spec\":{\"runPolicy\":{\"suspend\":true}}}"
-			       : "{\"spec\":{\"runPolicy\":{\"suspend\":false}}}";
-	return suspend ? "{\"spec\":{\"suspend\":true}}" : "{\"spec\":{\"suspend\":false}}";
+	return s && s->policy ? "/spec/runPolicy/suspend" : "/spec/suspend";
 }
 
 /* ---- status ---- */
@@ -259,15 +282,15 @@ static bool is_suspension(struct span type)
 	       span_is(type, "\"RayClusterSuspending\"");
 }
 
-/* The conditions without Suspended; returns how many are left. */
-static size_t add_conditions(struct span list, struct buf *out)
+/* The conditions, without Suspended unless it is shown; returns how many there are. */
+static size_t add_conditions(struct span list, bool shown, struct buf *out)
 {
 	struct span c, type;
 	size_t n = 0;
 
 	buf_add_str(out, "\"conditions\":[");
 	for (size_t pos = 0; json_text_next(list, &pos, NULL, &c);) {
-		if (json_text_member(c, "type", &type) == 0 && is_suspension(type))
+		if (!shown && json_text_member(c, "type", &type) == 0 && is_suspension(type))
 			continue;
 		if (n++)
 			buf_add_char(out, ',');
@@ -286,7 +309,8 @@ static bool is_ray_suspension(uint16_t type, struct span key, struct span value)
 	       (span_is(value, "\"Suspended\"") || span_is(value, "\"Suspending\""));
 }
 
-int job_hub_status(uint16_t type, struct span member_status, struct buf *out, struct err *reterr)
+int job_hub_status(uint16_t type, struct span member_status, bool suspended, struct buf *out,
+		   struct err *reterr)
 {
 	struct span key = SPAN_NONE, value;
 	size_t conditions = 0, start = out->len;
@@ -295,12 +319,12 @@ int job_hub_status(uint16_t type, struct span member_status, struct buf *out, st
 	if (json_text_type(member_status) != JSON_OBJECT)
 		return err_set(reterr, ERR_INVALID, "the status is not an object");
 	for (size_t pos = 0; json_text_next(member_status, &pos, &key, &value);) {
-		if (is_ray_suspension(type, key, value))
+		if (!suspended && is_ray_suspension(type, key, value))
 			continue;
 		buf_add_str(out, sep);
 		sep = ",";
 		if (span_is(key, "conditions") && json_text_type(value) == JSON_ARRAY) {
-			conditions = add_conditions(value, out);
+			conditions = add_conditions(value, suspended, out);
 			continue;
 		}
 		buf_add_char(out, '"');

@@ -83,13 +83,17 @@ struct job_copy_options {
 };
 int job_copy_make(const struct kind *k, struct cJSON *job, const struct job_copy_options *o,
 		  struct buf *out, struct err *reterr) MUST_CHECK;
-/* Merge patch that sets the kind's suspend field; static text. */
-const char *job_suspend_patch(const struct kind *k, bool suspend);
+/* The same as an owned tree. */
+int job_copy_tree(const struct kind *k, struct cJSON *job, const struct job_copy_options *o,
+		  struct cJSON **ret, struct err *reterr) MUST_CHECK;
+/* Where the kind's suspend field stands, as a JSON pointer; static text. */
+const char *job_suspend_path(const struct kind *k);
 /* The status that users see: the member's, with the Suspended condition that the hub's own
- * dispatch causes hidden (DESIGN section 4, items 1 and 5). Appends to out. -ENOENT, and nothing
+ * dispatch causes hidden (DESIGN section 4, items 1 and 5), unless `suspended`: an evicted job's is
+ * the truth. Appends to out. -ENOENT, and nothing
  * appended, when a kubeflow job's controller has said nothing else yet: then the status that
  * stands, with Created, is to be kept. ERR_INVALID when it is no object. */
-int job_hub_status(uint16_t type, struct span member_status, struct buf *out,
+int job_hub_status(uint16_t type, struct span member_status, bool suspended, struct buf *out,
 		   struct err *reterr) MUST_CHECK;
 /* The status that the hub writes when it accepts the job (PyTorchJob and siblings: Created), or
  * nothing. */

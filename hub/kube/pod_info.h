@@ -21,6 +21,8 @@ enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOW
 #define COPY_LABEL_HUB_UID	"muster.dev/hub-uid"
 #define COPY_ANNOTATION_JOB_UID "muster.dev/job-uid"
 #define COPY_ANNOTATION_EPOCH	"muster.dev/epoch"
+/* Says of which spec of the hub's object the copy was made. */
+#define COPY_ANNOTATION_SPEC_HASH "muster.dev/spec-hash"
 
 struct pod_info {
 	struct span ns, name;

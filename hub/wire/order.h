@@ -40,6 +40,7 @@ struct order {
 	char *body;
 	size_t body_len;
 	usec timeout; /* 0: 10 s */
+	bool whole;   /* the answer's body is wanted however long it is */
 	/* CALL, optional: makes the final `body` out of `body` and `build_arg`, once, on the net
 	 * thread, when it takes the order: the copy of a job is edited off the core thread. On
 	 * failure the order ends as OUTCOME_NOT_SENT with those words. Must not touch the core. */

@@ -247,8 +247,44 @@ int cluster_children_create(struct cluster *c, struct sim_job *parent,
 	return rc == -EIO ? rc : 0;
 }
 
-int cluster_children_suspend(struct cluster *c, struct sim_job *child, bool suspend)
+static void merge(struct cJSON *to, const struct cJSON *from, const char *key)
 {
+	const struct cJSON *pairs = json_get(from, key);
+
+	if (!json_first(pairs))
+		return;
+	struct cJSON *into = json_ensure_object(to, key);
+	json_foreach (pairs, p)
+		json_set(into, json_key(p), json_dup(p));
+}
+
+/* What a queue wrote into the set's template while it was suspended, as JobSet's controller takes
+ * it over into the Jobs that it resumes. */
+static void refresh_template(struct cJSON *job, const struct cJSON *set)
+{
+	const char *name =
+	    json_str(json_path(job, "metadata", "labels", NULL), PREFIX "replicatedjob-name");
+	struct cJSON *to = json_path(job, "spec", "template", NULL);
+
+	json_foreach (json_path(set, "spec", "replicatedJobs", NULL), r) {
+		const char *of = json_str(r, "name");
+		const struct cJSON *from = json_path(r, "template", "spec", "template", NULL);
+		if (!name || !of || strcmp(name, of) != 0 || !to)
+			continue;
+		merge(json_ensure_object(to, "metadata"), json_get(from, "metadata"), "labels");
+		merge(json_ensure_object(to, "metadata"), json_get(from, "metadata"),
+		      "annotations");
+		merge(json_ensure_object(to, "spec"), json_get(from, "spec"), "nodeSelector");
+		if (json_get(json_get(from, "spec"), "tolerations"))
+			json_set(json_get(to, "spec"), "tolerations",
+				 json_dup(json_get(json_get(from, "spec"), "tolerations")));
+	}
+}
+
+int cluster_children_suspend(struct cluster *c, struct sim_job *child,
+			     const struct store_object *set, bool suspend)
+{
+	auto_json *parent = NULL;
 	struct store_object o;
 	struct object_draft d;
 	struct err why = ERR_INIT;
@@ -259,8 +295,12 @@ int cluster_children_suspend(struct cluster *c, struct sim_job *child, bool susp
 	if (rc)
 		return rc;
 	rc = object_tree(&o, &tree, &why);
+	if (!rc && !suspend)
+		rc = object_tree(set, &parent, &why);
 	if (!rc) {
 		struct cJSON *meta = json_ensure_object(tree, "metadata");
+		if (parent)
+			refresh_template(tree, parent);
 		json_set_bool(json_ensure_object(tree, "spec"), "suspend", suspend);
 		if (json_int64(meta, "generation", &generation) == 0)
 			json_set_int(meta, "generation", generation + 1);

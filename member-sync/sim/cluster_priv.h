@@ -206,7 +206,8 @@ bool cluster_jobs_finished(const struct sim_job *j);
 int cluster_children_create(struct cluster *c, struct sim_job *parent,
 			    const struct store_object *parent_object,
 			    const struct job_set_create *creates, size_t n);
-int cluster_children_suspend(struct cluster *c, struct sim_job *child, bool suspend);
+int cluster_children_suspend(struct cluster *c, struct sim_job *child,
+			     const struct store_object *set, bool suspend);
 
 /* ---- cluster_services.c: headless services, which only exist ---- */
 /* Unless it exists. ports: JSON array text, or NULL. */

@@ -186,8 +186,9 @@ static void carry_out_children(struct sync *s, const struct job_set_plan *plan)
 			s->again = true;
 	}
 	vec_foreach (&plan->suspends, i) {
-		if (!has_room(s) || cluster_children_suspend(s->c, j->children.items[*i],
-							     j->spec.job_set->suspend) == -ESTALE)
+		if (!has_room(s) ||
+		    cluster_children_suspend(s->c, j->children.items[*i], &s->object,
+					     j->spec.job_set->suspend) == -ESTALE)
 			s->again = true;
 	}
 	if (plan->creates.len)

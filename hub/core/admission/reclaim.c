@@ -25,7 +25,7 @@ struct reclaim_claim {
 
 static bool is_leaving(const struct job *j)
 {
-	return j->dispatch.step == DISPATCH_WITHDRAWING;
+	return j->dispatch.step == DISPATCH_WITHDRAWING || j->dispatch.step == DISPATCH_STOPPING;
 }
 
 static void add_running(struct reclaim_round *r, struct job *j)
@@ -135,7 +135,7 @@ static const struct evict_job *job_there(struct trial *t, const struct elastic_j
 {
 	const struct job *j = job->owner;
 
-	return member_of(t->r->c, j) == t->m ? &held_by(t->r, t->site, j->number)->job : NULL;
+	return member_placed(t->r->c, j) == t->m ? &held_by(t->r, t->site, j->number)->job : NULL;
 }
 
 static bool is_useful(void *context, const struct elastic_job *job)
@@ -338,7 +338,7 @@ static void stop(struct core *c, struct job *victim, const struct job *owner,
 			      "Stopped for %s %s/%s of higher priority in quota %.*s; the job "
 			      "keeps its place in the queue",
 			      owner->kind->kind, owner->ns, owner->name, SPAN_ARGS(quota));
-	courier_feed(c, victim, &(struct dispatch_event){EVENT_WITHDRAW});
+	courier_feed(c, victim, &(struct dispatch_event){EVENT_STOP});
 }
 
 static void make_claim(struct core *c, struct job *owner, uint32_t cluster,

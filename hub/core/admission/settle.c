@@ -186,7 +186,7 @@ void settle_offer(struct core *c, struct job *j)
 	struct err err = ERR_INIT;
 
 	settle_withdraw(c, j);
-	if (j->dispatch.step != DISPATCH_IDLE || j->finished || j->deleting || j->gone)
+	if (!dispatch_is_free(&j->dispatch) || j->finished || j->deleting || j->gone)
 		return;
 	if (!p && !c->settings.require_policy)
 		p = propagation_builtin();
@@ -277,12 +277,14 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	j->phase = COPY_CREATED;
 	j->replacements++;
 	j->live_pods = j->ready_pods = 0;
-	j->copy_revision = 0;
+	if (j->dispatch.step == DISPATCH_IDLE) {
+		j->copy_revision = 0;
+		settle_enter_member(m, j);
+	}
 	free(j->top_reason);
 	j->top_reason = NULL;
 	free(j->dispatch_message);
 	j->dispatch_message = NULL;
-	settle_enter_member(m, j);
 	m->status_dirty = true;
 	c->quota.status_dirty = true;
 	c->counters.admitted++;
@@ -382,6 +384,19 @@ void settle_idle(struct core *c, struct job *j, uint32_t was)
 	core_job_dirty(c, j);
 }
 
+void settle_parked(struct core *c, struct job *j)
+{
+	j->live_pods = j->ready_pods = 0;
+	j->binding_dirty = true;
+	core_job_dirty(c, j);
+	if (j->deleting || j->gone) {
+		courier_feed(c, j, &(struct dispatch_event){EVENT_WITHDRAW});
+	} else if (!j->finished) {
+		j->phase = COPY_CREATED;
+		settle_offer(c, j);
+	}
+}
+
 void settle_finished(struct core *c, struct job *j)
 {
 	if (j->finished)
@@ -399,9 +414,9 @@ void settle_changed(struct core *c, struct job *j, bool asks_changed)
 {
 	if (j->deleting || j->gone) {
 		settle_withdraw(c, j);
+		if (dispatch_is_free(&j->dispatch) && j->workload)
+			workload_withdraw(c, j->workload);
 		if (j->dispatch.step == DISPATCH_IDLE) {
-			if (j->workload)
-				workload_withdraw(c, j->workload);
 			j->finalize = true;
 			core_job_dirty(c, j);
 			return;
@@ -411,9 +426,9 @@ void settle_changed(struct core *c, struct job *j, bool asks_changed)
 	}
 	if (j->finished)
 		return;
-	if (j->dispatch.step != DISPATCH_IDLE) {
+	if (!dispatch_is_free(&j->dispatch)) {
 		if (j->user_suspended && !j->workload)
-			courier_feed(c, j, &(struct dispatch_event){EVENT_WITHDRAW});
+			courier_feed(c, j, &(struct dispatch_event){EVENT_STOP});
 		return;
 	}
 	if (asks_changed || j->hold != HOLD_NONE)

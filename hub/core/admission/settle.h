@@ -29,6 +29,8 @@ void settle_enter_member(struct member *m, struct job *j);
 void settle_leave_member(struct core *c, struct job *j, uint32_t number);
 /* The dispatch is back at idle after a placement on member `was`. */
 void settle_idle(struct core *c, struct job *j, uint32_t was);
+/* Its copy is suspended where it is, without pods: it waits for a placement. */
+void settle_parked(struct core *c, struct job *j);
 /* The copy's status is terminal. */
 void settle_finished(struct core *c, struct job *j);
 /* The hub's object: its user suspended or resumed it, deleted it, or it is gone. */

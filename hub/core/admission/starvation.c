@@ -106,7 +106,8 @@ static int64_t end_of(const struct core *c, const struct job *j)
 {
 	int64_t limit = limit_of(j);
 
-	if (j->dispatch.step == DISPATCH_WITHDRAWING || j->finished)
+	if (j->dispatch.step == DISPATCH_WITHDRAWING || j->dispatch.step == DISPATCH_STOPPING ||
+	    j->finished)
 		return c->now;
 	return limit == RESERVATION_NEVER ? RESERVATION_NEVER : num_add_sat(j->decided_at, limit);
 }
@@ -136,7 +137,7 @@ static void gather_member(struct core *c, const struct member *m, struct gathere
 
 	vec_foreach (&m->jobs, number) {
 		const struct job *j = job_by_number(c, *number);
-		if (!j || !j->holds)
+		if (!j || !j->holds || member_placed(c, j) != m)
 			continue;
 		jobs[n] =
 		    (struct reservation_job){.pods.number = j->number, .ends_us = end_of(c, j)};
@@ -175,7 +176,7 @@ static void gather(struct core *c, struct gathered *g)
 static bool waits(const struct job *j)
 {
 	return j && j->ask && !j->holds && !j->finished && !j->deleting && !j->gone &&
-	       j->hold == HOLD_NONE && j->dispatch.step == DISPATCH_IDLE && (j->unit || j->heap_at);
+	       j->hold == HOLD_NONE && dispatch_is_free(&j->dispatch) && (j->unit || j->heap_at);
 }
 
 static void tell_reserved(struct core *c, struct job *j, const struct reservation *r)

@@ -4,6 +4,7 @@
 #include "core/domain.h"
 #include "core/kueue/pod_set_updates.h"
 #include "core/member.h"
+#include "kinds/job_rewrite.h"
 
 struct copy_build {
 	const struct kind *kind;
@@ -13,6 +14,8 @@ struct copy_build {
 
 /* A member of the body beside metadata and spec: what the job's queue adds. */
 #define UPDATES "podSetUpdates"
+/* Another: the copy as it was read. */
+#define PRESENT "present"
 
 /* Net thread. */
 static int build_copy(struct order *o, struct err *reterr)
@@ -23,14 +26,15 @@ static int build_copy(struct order *o, struct err *reterr)
 
 	int r = json_parse(span_make(o->body, o->body_len), NULL, &job, reterr);
 	auto_json *updates = r == 0 ? json_take(job, UPDATES) : NULL;
+	auto_json *present = r == 0 ? json_take(job, PRESENT) : NULL;
+	const struct job_copy_options options = {.hub_uid = b->hub_uid,
+						 .job_uid = b->job_uid,
+						 .epoch = b->epoch,
+						 .suspend = true,
+						 .pod_set_updates = updates};
 	if (r == 0)
-		r = job_copy_make(b->kind, job,
-				  &(struct job_copy_options){.hub_uid = b->hub_uid,
-							     .job_uid = b->job_uid,
-							     .epoch = b->epoch,
-							     .suspend = true,
-							     .pod_set_updates = updates},
-				  &out, reterr);
+		r = present ? job_rewrite(b->kind, present, job, &options, &out, reterr)
+			    : job_copy_make(b->kind, job, &options, &out, reterr);
 	if (r < 0) {
 		buf_done(&out);
 		return r;
@@ -50,10 +54,11 @@ static struct order *call(const struct member *m, const char *method, char *take
 
 /* What a copy is made of: metadata and spec. Managers' fields may be more than all the rest, and
  * none of them leaves the hub. */
-static char *copy_parts(const struct store_object *o, const struct buf *updates, size_t *ret_len)
+static char *copy_parts(const struct store_object *o, const struct buf *updates,
+			struct span present, size_t *ret_len)
 {
 	struct span key, value, meta = store_object_part(o, o->extents.metadata);
-	struct buf b = BUF_MAX(STORE_MAX_OBJECT);
+	struct buf b = BUF_MAX(2 * STORE_MAX_OBJECT);
 	const char *sep = "";
 
 	buf_add_str(&b, "{\"metadata\":{");
@@ -71,47 +76,107 @@ static char *copy_parts(const struct store_object *o, const struct buf *updates,
 		buf_add_str(&b, ",\"" UPDATES "\":");
 		buf_add_span(&b, buf_span(updates));
 	}
+	if (present.len) {
+		buf_add_str(&b, ",\"" PRESENT "\":");
+		buf_add_span(&b, present);
+	}
 	buf_add_char(&b, '}');
 	return buf_steal(&b, ret_len);
 }
 
-static struct order *create_order(struct core *c, const struct job *j, const struct member *m)
+/* A body that build_copy() makes on the net thread. */
+static bool build_later(struct core *c, const struct job *j, struct span present, struct order *o)
 {
-	auto_buf path = BUF_INIT, updates = BUF_MAX(STORE_MAX_OBJECT);
+	auto_buf updates = BUF_MAX(STORE_MAX_OBJECT);
 	struct store_object stored;
 
 	if (registry_get(c->batch, j->kind, span_of(j->ns), span_of(j->name), &stored) < 0)
-		return NULL;
-	member_path(j->kind, j->ns, NULL, &path);
-	struct order *o = call(m, "POST", buf_steal(&path, NULL));
+		return false;
 	struct copy_build *b = xcalloc(1, sizeof(*b));
 	b->kind = j->kind;
 	b->epoch = j->dispatch.epoch;
 	memcpy(b->hub_uid, c->hub_uid, sizeof(b->hub_uid));
 	memcpy(b->job_uid, j->uid_text, sizeof(b->job_uid));
-	o->content_type = "application/json";
 	if (j->workload)
 		workload_pod_set_updates(c, j->workload, &updates);
 	else
 		domain_updates(j, &updates);
-	o->body = copy_parts(&stored, &updates, &o->body_len);
+	o->body = copy_parts(&stored, &updates, present, &o->body_len);
 	o->build = build_copy;
 	o->build_arg = b;
-	return o;
+	return o->body != NULL;
 }
 
-/* The suspend patch with the copy's uid in it: the server refuses it for any other object. */
-static struct order *start_order(const struct job *j, const struct member *m, char *take_path,
-				 const char *uid)
+static struct order *create_order(struct core *c, const struct job *j, const struct member *m)
+{
+	auto_buf path = BUF_INIT;
+
+	member_path(j->kind, j->ns, NULL, &path);
+	struct order *o = call(m, "POST", buf_steal(&path, NULL));
+	o->content_type = "application/json";
+	return build_later(c, j, SPAN_NONE, o) ? o : order_destroy(o);
+}
+
+#define EPOCH_PATH "/metadata/annotations/muster.dev~1epoch"
+
+/* A JSON patch whose tests make the server refuse it for any other object, and for this one once it
+ * says another epoch: one that was lost on its way starts nothing that was parked since. */
+static struct order *suspend_order(const struct job *j, const struct member *m, char *take_path,
+				   bool stop)
 {
 	auto_buf body = BUF_INIT;
 
-	buf_addf(&body, "{\"metadata\":{\"uid\":\"%s\"},%s", uid,
-		 job_suspend_patch(j->kind, false) + 1);
+	buf_addf(&body,
+		 "[{\"op\":\"test\",\"path\":\"/metadata/uid\",\"value\":\"%s\"},"
+		 "{\"op\":\"test\",\"path\":\"" EPOCH_PATH "\",\"value\":\"%llu\"},",
+		 j->order_uid, (unsigned long long)j->order_epoch);
+	if (stop)
+		buf_addf(&body,
+			 "{\"op\":\"replace\",\"path\":\"" EPOCH_PATH "\",\"value\":\"%llu\"},",
+			 (unsigned long long)j->dispatch.epoch + 1);
+	buf_addf(&body, "{\"op\":\"add\",\"path\":\"%s\",\"value\":%s}]", job_suspend_path(j->kind),
+		 stop ? "true" : "false");
 	struct order *o = call(m, "PATCH", take_path);
+	o->content_type = "application/json-patch+json";
+	o->body = buf_steal(&body, &o->body_len);
+	return o;
+}
+
+/* A Job that ran is steered anew only without a start time (Kueue takes it off too). */
+static bool has_start_time(const struct job *j)
+{
+	struct span v;
+
+	return j->kind->type == TYPE_JOB &&
+	       json_text_path(span_make(j->copy_text, j->copy_len), &v, "status", "startTime",
+			      NULL) == 0 &&
+	       json_text_type(v) != JSON_NULL;
+}
+
+static struct order *forget_start_order(const struct job *j, const struct member *m,
+					const char *path)
+{
+	auto_buf body = BUF_INIT, status = BUF_INIT;
+
+	buf_addf(&status, "%s/status", path);
+	buf_addf(&body, "{\"metadata\":{\"uid\":\"%s\"},\"status\":{\"startTime\":null}}",
+		 j->order_uid);
+	struct order *o = call(m, "PATCH", buf_steal(&status, NULL));
 	o->content_type = "application/merge-patch+json";
 	o->body = buf_steal(&body, &o->body_len);
 	return o;
+}
+
+static struct order *rewrite_order(struct core *c, const struct job *j, const struct member *m,
+				   const char *path)
+{
+	if (!j->copy_text)
+		return NULL;
+	if (has_start_time(j))
+		return forget_start_order(j, m, path);
+	struct order *o = call(m, "PATCH", xstrdup(path));
+	o->content_type = "application/merge-patch+json";
+	return build_later(c, j, span_make(j->copy_text, j->copy_len), o) ? o : order_destroy(o);
 }
 
 struct order *copy_order_delete(const struct member *m, const char *path, const char *uid)
@@ -146,7 +211,7 @@ static struct order *pods_order(const struct job *j, const struct member *m)
 }
 
 struct order *copy_order_make(struct core *c, const struct job *j, const struct member *m,
-			      enum dispatch_order what, const char *uid)
+			      enum dispatch_order what)
 {
 	auto_buf path = BUF_INIT;
 
@@ -155,9 +220,14 @@ struct order *copy_order_make(struct core *c, const struct job *j, const struct 
 	if (what == DISPATCH_ORDER_READ_PODS)
 		return pods_order(j, m);
 	member_path(j->kind, j->ns, j->name, &path);
-	if (what == DISPATCH_ORDER_READ)
-		return call(m, "GET", buf_steal(&path, NULL));
-	if (what == DISPATCH_ORDER_START)
-		return start_order(j, m, buf_steal(&path, NULL), uid);
-	return what == DISPATCH_ORDER_DELETE ? copy_order_delete(m, path.ptr, uid) : NULL;
+	if (what == DISPATCH_ORDER_READ) {
+		struct order *o = call(m, "GET", buf_steal(&path, NULL));
+		o->whole = j->dispatch.step == DISPATCH_RESUMING;
+		return o;
+	}
+	if (what == DISPATCH_ORDER_START || what == DISPATCH_ORDER_STOP)
+		return suspend_order(j, m, buf_steal(&path, NULL), what == DISPATCH_ORDER_STOP);
+	if (what == DISPATCH_ORDER_REWRITE)
+		return rewrite_order(c, j, m, path.ptr);
+	return what == DISPATCH_ORDER_DELETE ? copy_order_delete(m, path.ptr, j->order_uid) : NULL;
 }

@@ -4,6 +4,7 @@
 #include "core/admission/settle.h"
 #include "core/binding.h"
 #include "core/cursors.h"
+#include "core/dispatch/answer.h"
 #include "core/dispatch/copy_order.h"
 #include "core/dispatch/dependency_look.h"
 #include "core/dispatch/prepare.h"
@@ -12,8 +13,6 @@
 #include "core/provisioning/request_try.h"
 
 #include <errno.h>
-
-#define STATUS_INTERVAL (100 * USEC_PER_MS)
 
 static struct span id_key(const uint64_t *id)
 {
@@ -50,7 +49,8 @@ static void send(struct core *c, struct job *j)
 		prepare_step(c, j, m);
 		return;
 	}
-	struct order *o = copy_order_make(c, j, m, what, j->order_uid);
+	struct order *o = copy_order_make(c, j, m, what);
+	free(steal_ptr(&j->copy_text));
 	if (!o) {
 		courier_feed(c, j, &(struct dispatch_event){EVENT_NOT_SENT});
 		return;
@@ -67,6 +67,25 @@ static bool needs_row(enum dispatch_step was, enum dispatch_step next)
 {
 	return was != next && next != DISPATCH_STARTED &&
 	       !(was == DISPATCH_DECIDED && next == DISPATCH_CREATING);
+}
+
+/* Its copy is, or is to be, on another member than before; or it is to be. */
+static void follow(struct core *c, struct job *j, const struct dispatch_state *was)
+{
+	const struct dispatch_state *now = &j->dispatch;
+	bool left = was->step == DISPATCH_LEAVING, leaves = now->step == DISPATCH_LEAVING;
+	struct member *m = member_by_number(c, left ? was->target : now->target);
+
+	if (left && !leaves && m)
+		m->incoming--;
+	if (leaves && !left && m)
+		m->incoming++;
+	if (left && now->step == DISPATCH_DECIDED)
+		j->copy_revision = 0; /* of another copy from now on */
+	if (left && now->step == DISPATCH_DECIDED && was->member != now->member && m) {
+		settle_leave_member(c, j, was->member);
+		settle_enter_member(m, j);
+	}
 }
 
 void courier_feed(struct core *c, struct job *j, const struct dispatch_event *e)
@@ -90,7 +109,9 @@ void courier_feed(struct core *c, struct job *j, const struct dispatch_event *e)
 		j->order = plan.order;
 		j->order_id = 0;
 		memcpy(j->order_uid, plan.uid, sizeof(j->order_uid));
+		j->order_epoch = plan.copy_epoch;
 	}
+	follow(c, j, &was);
 	if (j->binding_dirty || j->order != DISPATCH_ORDER_NONE)
 		core_job_dirty(c, j);
 	if (plan.next.retry_at)
@@ -99,6 +120,8 @@ void courier_feed(struct core *c, struct job *j, const struct dispatch_event *e)
 		settle_release(c, j);
 	if (was.step != DISPATCH_IDLE && plan.next.step == DISPATCH_IDLE)
 		settle_idle(c, j, was.member);
+	else if (was.step != DISPATCH_PARKED && plan.next.step == DISPATCH_PARKED)
+		settle_parked(c, j);
 }
 
 void courier_committed(struct core *c, struct job *j)
@@ -126,179 +149,22 @@ void courier_member_ready(struct core *c, struct member *m)
 
 /* ---- what members say ---- */
 
-static void note(struct job *j, const char *text)
-{
-	free(j->dispatch_message);
-	j->dispatch_message = text && text[0] ? xstrdup(text) : NULL;
-}
-
-static bool is_ours(const struct core *c, const struct job *j, const struct copy_info *copy)
-{
-	return span_is(copy->hub_uid, c->hub_uid) && span_is(copy->job_uid, j->uid_text);
-}
-
-static bool is_current(const struct job *j, const struct copy_info *copy)
-{
-	return copy->epoch == j->dispatch.epoch &&
-	       (j->dispatch.uid[0] == '\0' || span_is(copy->uid, j->dispatch.uid));
-}
-
-static void schedule_status(struct core *c, struct job *j, const struct copy_info *copy)
-{
-	struct buf text = BUF_MAX(STORE_MAX_OBJECT);
-	bool terminal = copy->phase == COPY_SUCCEEDED || copy->phase == COPY_FAILED;
-
-	if (j->gone || !copy->status.len ||
-	    job_hub_status(j->kind->type, copy->status, &text, NULL) < 0) {
-		buf_done(&text);
-		return;
-	}
-	free(j->status);
-	j->status = buf_steal(&text, &j->status_len);
-	j->status_finished = terminal;
-	j->status_due = terminal ? c->now : j->status_written + STATUS_INTERVAL;
-	if (j->status_due <= c->now)
-		core_job_dirty(c, j);
-	else
-		core_job_timer(c, j, j->status_due);
-}
-
-static void seen(struct core *c, struct job *j, const struct copy_info *copy)
-{
-	enum copy_phase was = j->phase;
-
-	/* An answer may be older than what the stream has told since: never go back. */
-	if (copy->revision < j->copy_revision)
-		return;
-	j->copy_revision = copy->revision;
-	if (j->dispatch.step != DISPATCH_STARTED || copy->suspended || j->finished)
-		return;
-	schedule_status(c, j, copy);
-	j->phase = copy->phase;
-	if (was != copy->phase) {
-		j->unit_dirty = true;
-		core_job_dirty(c, j);
-	}
-	if (copy->phase == COPY_SUCCEEDED || copy->phase == COPY_FAILED)
-		settle_finished(c, j);
-}
-
-/* The event that a copy's present state amounts to; its uid is put into `uid`. */
-static struct dispatch_event reading(const struct core *c, const struct job *j,
-				     const struct copy_info *copy, char uid[DISPATCH_UID_MAX])
-{
-	(void)snprintf(uid, DISPATCH_UID_MAX, "%.*s", SPAN_ARGS(copy->uid));
-	struct dispatch_event e = {
-	    .uid = uid, .suspended = copy->suspended, .pods_gone = j->live_pods == 0};
-	if (!is_ours(c, j, copy))
-		e.kind = EVENT_READ_FOREIGN;
-	else
-		e.kind = is_current(j, copy) ? EVENT_READ_OURS : EVENT_READ_STALE;
-	return e;
-}
-
-static void on_created(struct core *c, struct job *j, const struct order_outcome *r)
-{
-	char uid[DISPATCH_UID_MAX];
-	struct dispatch_event e = {EVENT_UNKNOWN};
-
-	if (r->http_code / 100 == 2 && r->has_copy) {
-		e = reading(c, j, &r->copy, uid);
-		e.kind = e.kind == EVENT_READ_OURS ? EVENT_CREATED : EVENT_UNKNOWN;
-		note(j, NULL);
-	} else if (r->http_code == 409 || r->http_code >= 500) {
-		/* 409: something has the name, look what. 5xx: it may have happened. */
-		note(j, r->err.text);
-	} else {
-		prepare_forget(c, member_of(c, j), j);
-		note(j, r->err.text);
-		job_event_add(c, j, "Warning", "SyncFailed", "%s", r->err.text);
-		e.kind = EVENT_REFUSED;
-	}
-	courier_feed(c, j, &e);
-}
-
-static void on_read(struct core *c, struct job *j, const struct order_outcome *r)
-{
-	char uid[DISPATCH_UID_MAX];
-	struct dispatch_event e = {EVENT_NOT_SENT, .pods_gone = j->live_pods == 0};
-
-	if (r->http_code == 404)
-		e.kind = EVENT_READ_ABSENT;
-	else if (r->http_code == 200 && r->has_copy)
-		e = reading(c, j, &r->copy, uid);
-	else
-		note(j, r->err.text);
-	if (e.kind == EVENT_READ_FOREIGN && j->dispatch.step == DISPATCH_CREATING) {
-		note(j, "An object of the same name that is not the hub's exists on the cluster.");
-		job_event_add(c, j, "Warning", "SyncFailed", "%s", j->dispatch_message);
-	}
-	bool ours = e.kind == EVENT_READ_OURS;
-	courier_feed(c, j, &e);
-	if (ours)
-		seen(c, j, &r->copy);
-}
-
-/* An answer that is not a list that was read to its end proves nothing. */
-static void on_read_pods(struct core *c, struct job *j, const struct order_outcome *r)
-{
-	struct dispatch_event e = {EVENT_NOT_SENT};
-	struct span items, key, first;
-	size_t pos = 0;
-
-	if (r->http_code == 200 && r->body.len && json_check(r->body, NULL, NULL) == 0 &&
-	    json_text_member(r->body, "items", &items) == 0 && json_text_type(items) == JSON_ARRAY)
-		e.kind =
-		    json_text_next(items, &pos, &key, &first) ? EVENT_PODS_LEFT : EVENT_PODS_ABSENT;
-	else
-		note(j, r->err.text);
-	courier_feed(c, j, &e);
-}
-
-static void on_answer(struct core *c, struct job *j, enum dispatch_order what,
-		      const struct order_outcome *r)
-{
-	struct dispatch_event e = {EVENT_REFUSED, .pods_gone = j->live_pods == 0};
-
-	switch (what) {
-	case DISPATCH_ORDER_CREATE:
-		on_created(c, j, r);
-		return;
-	case DISPATCH_ORDER_READ:
-		on_read(c, j, r);
-		return;
-	case DISPATCH_ORDER_READ_PODS:
-		on_read_pods(c, j, r);
-		return;
-	case DISPATCH_ORDER_START:
-		if (r->http_code / 100 == 2)
-			e.kind = EVENT_STARTED;
-		else
-			note(j, r->err.text);
-		break;
-	case DISPATCH_ORDER_DELETE:
-		if (r->http_code / 100 == 2)
-			e.kind = EVENT_DELETE_ANSWERED;
-		else if (r->http_code == 404)
-			e.kind = EVENT_READ_ABSENT;
-		break;
-	case DISPATCH_ORDER_NONE:
-	case DISPATCH_ORDER_PREPARE:
-	case DISPATCH_ORDER_MAX:
-	default:
-		return;
-	}
-	courier_feed(c, j, &e);
-	if (e.kind == EVENT_STARTED && r->has_copy)
-		seen(c, j, &r->copy);
-}
-
 static void orphan_retry(struct core *c, struct member *m, struct call *call)
 {
 	if (m)
 		vec_push(&m->orphans,
 			 (struct orphan){steal_ptr(&call->thing), steal_ptr(&call->uid),
 					 call->stream, c->now + USEC_PER_SEC});
+}
+
+/* A body that cannot be made, because the job is another than the copy was made of, is no matter of
+ * time. */
+static enum dispatch_event_kind unanswered(enum dispatch_order what, const struct order_outcome *r)
+{
+	if (r->outcome != OUTCOME_NOT_SENT)
+		return EVENT_UNKNOWN;
+	return what == DISPATCH_ORDER_REWRITE && r->err.kind == ERR_INVALID ? EVENT_UNFIT
+									    : EVENT_NOT_SENT;
 }
 
 void courier_outcome(struct core *c, const struct fact *f)
@@ -326,13 +192,10 @@ void courier_outcome(struct core *c, const struct fact *f)
 			request_try_outcome(c, call, r);
 	} else if (j && m && member_of(c, j) == m && j->order_id == r->order_id) {
 		if (answered) {
-			on_answer(c, j, call->order, r);
+			answer_take(c, j, call->order, r);
 		} else {
-			note(j, r->err.text);
-			courier_feed(c, j,
-				     &(struct dispatch_event){r->outcome == OUTCOME_NOT_SENT
-								  ? EVENT_NOT_SENT
-								  : EVENT_UNKNOWN});
+			answer_note(j, r->err.text);
+			courier_feed(c, j, &(struct dispatch_event){unanswered(call->order, r)});
 		}
 	}
 	free(call->thing);
@@ -382,7 +245,7 @@ static bool belongs_to_binding(struct core *c, const struct member *m, const str
 	if (r < 0 && r != -ENOENT)
 		return true;
 	return r == 0 && binding_dispatch(&o, &s) == 0 && s.step != DISPATCH_IDLE &&
-	       s.member == m->number && s.epoch == copy->epoch;
+	       s.member == m->number && dispatch_owns(&s, copy->uid, copy->epoch);
 }
 
 void courier_copy(struct core *c, struct member *m, const struct fact *f)
@@ -398,15 +261,16 @@ void courier_copy(struct core *c, struct member *m, const struct fact *f)
 			orphan(c, m, copy);
 		return;
 	}
-	if (!j || member_of(c, j) != m || copy->epoch != j->dispatch.epoch) {
+	if (!j || member_of(c, j) != m ||
+	    (!answer_is_current(j, copy) && copy->epoch != j->dispatch.epoch)) {
 		if (!f->deleted && (j ? member_of(c, j) != m || copy->epoch < j->dispatch.epoch
 				      : !belongs_to_binding(c, m, copy)))
 			orphan(c, m, copy);
 		return;
 	}
-	struct dispatch_event e = reading(c, j, copy, uid);
+	struct dispatch_event e = answer_reading(c, j, copy, uid);
 	if (f->deleted) {
-		if (!is_current(j, copy))
+		if (!answer_is_current(j, copy))
 			return;
 		e.kind = EVENT_GONE;
 		e.pods_gone = j->live_pods == 0;
@@ -415,10 +279,10 @@ void courier_copy(struct core *c, struct member *m, const struct fact *f)
 	}
 	j->copy_seen = true;
 	/* While a call is out its answer decides; the stream only brings status then. */
-	if (e.kind == EVENT_READ_OURS && !copy->deleting)
+	if (e.kind == EVENT_READ_OURS && !copy->deleting && j->dispatch.step != DISPATCH_RESUMING)
 		courier_feed(c, j, &e);
 	if (e.kind == EVENT_READ_OURS)
-		seen(c, j, copy);
+		answer_seen(c, j, copy);
 }
 
 void courier_list_begin(struct core *c, struct member *m, enum member_stream s)
@@ -440,7 +304,7 @@ void courier_list_end(struct core *c, struct member *m, enum member_stream s)
 		if (!j || member_of(c, j) != m || j->copy_seen || j->dispatch.in_flight ||
 		    !j->dispatch.uid[0] || core_stream_of(j->kind->type) != s)
 			continue;
-		if (j->dispatch.step == DISPATCH_STARTED) {
+		if (j->dispatch.step == DISPATCH_STARTED || j->dispatch.step == DISPATCH_PARKED) {
 			j->dispatch.start_seen = false;
 			j->dispatch.retry_at = c->now;
 			core_job_timer(c, j, c->now);

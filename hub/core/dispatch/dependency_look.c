@@ -68,7 +68,7 @@ static void clear_conflict(struct core *c, struct member *m, struct dependency *
 	m->conflicts--;
 	map_foreach (&c->jobs_by_number, e) {
 		struct job *j = e->value;
-		if (j->dispatch.step == DISPATCH_IDLE && !j->finished && !j->deleting && !j->gone &&
+		if (dispatch_is_free(&j->dispatch) && !j->finished && !j->deleting && !j->gone &&
 		    prepare_needs(c, j, d->kind, d->ns, d->name))
 			settle_offer(c, j);
 	}

@@ -17,12 +17,21 @@
  * A copy that turns up without belonging to the current epoch never runs (rule 2: it is suspended)
  * and is deleted. A foreign object of the same name is a conflict: reported, never touched.
  *
+ * An evicted job is not deleted but parked: its copy is suspended and marked with the next epoch,
+ * by one patch that demands the uid and the epoch that stand there; its pods are proven gone, as
+ * above; then it holds nothing (DISPATCH_PARKED) and may be placed anew. Every start demands the
+ * copy's uid AND epoch, so that one which was lost on its way starts nothing that was parked since.
+ * Placed on the same member, the copy is written for the new epoch while it is suspended, and
+ * started; placed on another, it first goes (DISPATCH_LEAVING), by rule 3, and only then does
+ * anything begin there. A copy that cannot be parked, because its member refuses, is deleted.
+ *
  * plan.durable says that plan.next must be committed before plan.order is sent. The caller then
  * performs the order and feeds its outcome back. Live operation, restart and the simulation tests
  * run the same function; on restart the caller loads the durable state and sends EVENT_RESTARTED.
  * No I/O, no clock, no allocation.
  */
 #include "base/clock.h"
+#include "base/span.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,17 +47,24 @@ enum dispatch_step {
 	DISPATCH_FINISHED = 5,	/* terminal status recorded; the copy stays for its readers */
 	DISPATCH_WITHDRAWING = 6, /* a stored intent: delete the copy, prove absence */
 	DISPATCH_CONFLICT = 7,	  /* a foreign object holds the name on the member */
+	DISPATCH_STOPPING = 8, /* a stored intent: suspend the copy, prove that its pods are gone */
+	DISPATCH_PARKED = 9,   /* suspended, without pods, holds nothing: may be placed anew */
+	DISPATCH_RESUMING = 10, /* placed where it is parked: the copy is written for this epoch */
+	DISPATCH_LEAVING = 11,	/* placed on `target`; first the parked copy goes */
 	DISPATCH_STEP_MAX,
 };
 
 struct dispatch_state {
 	enum dispatch_step step;
-	uint32_t member;
-	uint64_t epoch;		    /* grows with every decision for this job */
+	uint32_t member; /* where its copy is, or is to be */
+	uint32_t target; /* LEAVING: where it is placed; may be `member`, for a copy made anew */
+	uint64_t epoch;	 /* grows with every decision for this job, and when it is parked */
 	char uid[DISPATCH_UID_MAX]; /* of the copy; "" until known */
 	bool start_seen;	    /* STARTED: the member confirmed it */
-	bool copy_gone;		    /* WITHDRAWING: read as absent; pods may remain */
+	bool copy_gone;		    /* WITHDRAWING, LEAVING: read as absent; pods may remain */
+	bool released; /* WITHDRAWING, STOPPING: was parked, or never began: nothing is held */
 	/* not durable */
+	bool copy_stopped; /* STOPPING: seen suspended and marked; pods may remain */
 	bool in_flight;	   /* an order waits for its outcome */
 	bool reading;	   /* that order is a read, of the copy or of pods */
 	uint32_t failures; /* in a row, for the back-off */
@@ -74,7 +90,11 @@ enum dispatch_event_kind {
 	EVENT_UNKNOWN,	       /* the order in flight has an unknown outcome */
 	EVENT_NOT_SENT,	       /* the order in flight was certainly not sent */
 	EVENT_FINISHED,	       /* the copy's status is terminal */
-	EVENT_WITHDRAW,	       /* delete, suspend by the user, failover, eviction */
+	EVENT_WITHDRAW,	       /* delete, failover: the copy goes */
+	EVENT_STOP,	       /* eviction, suspend by the user: the copy stays, parked */
+	EVENT_STOPPED,	       /* the stop was answered 2xx; `epoch` */
+	EVENT_REWRITTEN,       /* the rewrite was answered 2xx */
+	EVENT_UNFIT,	       /* the parked copy cannot become what is to run: make it anew */
 	EVENT_MEMBER_DEAD,     /* the operator declared it: absence is granted */
 	EVENT_TIMER,	       /* retry_at has come */
 	EVENT_RESTARTED,       /* the process started again; in-flight orders are lost */
@@ -85,6 +105,7 @@ struct dispatch_event {
 	enum dispatch_event_kind kind;
 	uint32_t member; /* DECIDED */
 	const char *uid; /* CREATED, READ_OURS, READ_STALE */
+	uint64_t epoch;	 /* READ_OURS, STOPPED: as the copy says */
 	bool suspended;	 /* READ_OURS: as the member shows it */
 	bool pods_gone;	 /* GONE, READ_ABSENT, READ_FOREIGN: whether the stream shows no pod */
 };
@@ -94,16 +115,21 @@ enum dispatch_order {
 	DISPATCH_ORDER_PREPARE, /* namespace, PriorityClasses, dependencies */
 	DISPATCH_ORDER_CREATE,
 	DISPATCH_ORDER_READ,
-	DISPATCH_ORDER_START,	  /* unsuspend with plan.uid as precondition */
+	DISPATCH_ORDER_START,	  /* unsuspend; plan.uid and plan.copy_epoch as preconditions */
 	DISPATCH_ORDER_DELETE,	  /* with plan.uid as precondition */
 	DISPATCH_ORDER_READ_PODS, /* a list of the job's pods that are not over, of any epoch */
+	DISPATCH_ORDER_STOP,	  /* suspend, and mark with epoch + 1; preconditions as of START */
+	/* The suspended copy, as it was just read, becomes what the hub wants to run in this epoch.
+	 */
+	DISPATCH_ORDER_REWRITE,
 	DISPATCH_ORDER_MAX,
 };
 
 struct dispatch_plan {
 	struct dispatch_state next;
 	enum dispatch_order order;
-	char uid[DISPATCH_UID_MAX]; /* START, DELETE: whose */
+	char uid[DISPATCH_UID_MAX]; /* START, STOP, REWRITE, DELETE: whose */
+	uint64_t copy_epoch;	    /* START, STOP: what the copy has to say */
 	bool durable;		    /* commit `next` before sending `order` */
 	bool freed; /* quota and capacity may be given back (again: giving back is idempotent) */
 };
@@ -114,8 +140,12 @@ struct dispatch_plan {
 struct dispatch_plan dispatch_next(const struct dispatch_state *state,
 				   const struct dispatch_event *event, usec now);
 
-/* Whether a copy may exist on a member in this state: the hub's object must not go away. */
-bool dispatch_may_have_copy(const struct dispatch_state *state);
+/* Whether the job may be placed: it has no placement, or is parked. */
+bool dispatch_is_free(const struct dispatch_state *state);
+/* Whether quota and capacity are held for it, on which member: `target` of one that leaves. */
+bool dispatch_holds(const struct dispatch_state *state, uint32_t *ret_member);
+/* Whether a copy with this uid and epoch is the state's own. */
+bool dispatch_owns(const struct dispatch_state *state, struct span uid, uint64_t epoch);
 
 const char *dispatch_step_name(enum dispatch_step step);
 const char *dispatch_order_name(enum dispatch_order order);

@@ -14,7 +14,7 @@
 
 /* ---- taking back ---- */
 
-/* The job leaves its member; one that is not there is free at once. */
+/* The job's copy is suspended where it is; one that is nowhere is free at once. */
 static void stop_job(struct core *c, struct workload *w, const char *message)
 {
 	struct job *j = w->job;
@@ -22,10 +22,10 @@ static void stop_job(struct core *c, struct workload *w, const char *message)
 	if (!j)
 		return;
 	job_queue_event(c, j, "Normal", "Stopped", "%s", message);
-	if (j->dispatch.step == DISPATCH_IDLE || !j->holds)
+	if (!j->holds)
 		evict_released(c, w);
-	if (j->dispatch.step != DISPATCH_IDLE)
-		courier_feed(c, j, &(struct dispatch_event){EVENT_WITHDRAW});
+	if (!dispatch_is_free(&j->dispatch))
+		courier_feed(c, j, &(struct dispatch_event){EVENT_STOP});
 }
 
 static void note_run(struct core *c, struct workload *w)

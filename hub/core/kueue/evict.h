@@ -4,10 +4,10 @@
  * A workload loses what it holds: evicted, and released when its pods are gone; or finished.
  *
  * Two steps, as in Kueue (reference/kueue.md section 5, number 5): the eviction is told at once and
- * the job is withdrawn from its member; its quota is free only when that is done, in the commit
- * that gives back the nodes too (core/admission/settle.c). A workload without a job keeps its quota
- * until its creator takes the reservation off its status. Only the engine's own functions order
- * whom a preemption hits.
+ * the job's copy is suspended on its member; its quota is free only when its pods are gone, in the
+ * commit that gives back the nodes too (core/admission/settle.c). A workload without a job keeps
+ * its quota until its creator takes the reservation off its status. Only the engine's own functions
+ * order whom a preemption hits.
  */
 #include "core/kueue/workload.h"
 

@@ -152,7 +152,7 @@ static void offer_jobs(struct core *c, struct span ns, bool unqueued_only)
 	map_foreach (&c->jobs_by_number, e) {
 		struct job *j = e->value;
 		if (span_is(ns, j->ns) && !(unqueued_only && j->digest.queue_name.len) &&
-		    !j->must_queue && j->dispatch.step == DISPATCH_IDLE && !j->finished &&
+		    !j->must_queue && dispatch_is_free(&j->dispatch) && !j->finished &&
 		    !j->deleting && !j->gone)
 			settle_offer(c, j);
 	}

@@ -62,7 +62,7 @@ void query_workload_gates(const struct core *c, const struct query_workload *q, 
 		 j->hold == HOLD_NO_POLICY ? "false" : "true", queue ? "true" : "false",
 		 turn ? "true" : "false", quota ? "true" : "false");
 	buf_addf(b, ",\"checks\":%s,\"placement\":%s}", checks ? "true" : "false",
-		 j->dispatch.step == DISPATCH_IDLE ? "false" : "true");
+		 dispatch_is_free(&j->dispatch) ? "false" : "true");
 	if (behind && behind->node != KUEUE_NONE)
 		n = kueue_queues_count(c->kueue->queues, behind->node);
 	buf_addf(b, ",\"pending\":%zu", n.pending);

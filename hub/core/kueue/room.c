@@ -66,7 +66,7 @@ static const struct evict_job *job_there(struct trial *t, const struct kueue_wor
 {
 	const struct workload *l = w->owner;
 
-	if (!l->job || !l->job->holds || member_of(t->s->c, l->job) != t->m)
+	if (!l->job || !l->job->holds || member_placed(t->s->c, l->job) != t->m)
 		return NULL;
 	return job_at(t->s, l->job, t->m->number);
 }
@@ -171,7 +171,7 @@ static void ask_where_it_runs(void *context, const struct kueue_workload *u)
 	const struct workload *l = u->owner;
 
 	if (l->job && l->job->holds)
-		ask_member(s, member_of(s->c, l->job));
+		ask_member(s, member_placed(s->c, l->job));
 }
 
 /* Where candidates run; and where nodes are no question, the place that placement would choose: the

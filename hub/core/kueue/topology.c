@@ -66,7 +66,7 @@ static void edited(struct core *c)
 		bool asks = false;
 		for (size_t i = 0; i < j->digest.n_pod_sets; i++)
 			asks |= topology_request_asks(&j->digest.pod_sets[i].topology);
-		if (asks && j->dispatch.step == DISPATCH_IDLE && !j->finished && !j->deleting &&
+		if (asks && dispatch_is_free(&j->dispatch) && !j->finished && !j->deleting &&
 		    !j->gone)
 			settle_offer(c, j);
 	}

@@ -222,7 +222,7 @@ static void tell_job(struct core *c, struct workload *w, const char *text)
 {
 	struct job *j = w->job;
 
-	if (!j || j->dispatch.step != DISPATCH_IDLE || w->wait == WORKLOAD_JOB_HELD)
+	if (!j || !dispatch_is_free(&j->dispatch) || w->wait == WORKLOAD_JOB_HELD)
 		return;
 	if (w->wait == WORKLOAD_NO_QUEUE)
 		settle_hold(c, j, HOLD_NO_QUEUE, text);

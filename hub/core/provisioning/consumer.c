@@ -163,7 +163,7 @@ void consumer_news(struct core *c, const struct provisioning_request *r)
 	vec_clear(&c->provisioning->consumers);
 	vec_foreach (&all, n) {
 		struct job *j = job_by_number(c, *n);
-		if (!j || j->dispatch.step != DISPATCH_IDLE || j->finished)
+		if (!j || !dispatch_is_free(&j->dispatch) || j->finished)
 			continue;
 		if (span_is(j->digest.provisioning_request, r->name) && strcmp(j->ns, r->ns) == 0)
 			settle_offer(c, j);

@@ -138,6 +138,7 @@ static struct dispatch_event reading(const struct core *c, const struct provisio
 {
 	(void)snprintf(uid, DISPATCH_UID_MAX, "%.*s", SPAN_ARGS(copy->uid));
 	struct dispatch_event e = {.kind = EVENT_READ_STALE,
+				   .epoch = copy->epoch,
 				   .uid = uid,
 				   .suspended = !t->templates_stand,
 				   .pods_gone = true};

@@ -77,9 +77,10 @@ static void collect_others(struct swap_round *r, const struct member *m, const s
 
 	vec_foreach (&m->jobs, number) {
 		struct job *o = job_by_number(c, *number);
-		if (!o || o == j || !o->holds || o->finished || member_of(c, o) != m)
+		if (!o || o == j || !o->holds || o->finished || member_placed(c, o) != m)
 			continue;
-		bool leaving = o->dispatch.step == DISPATCH_WITHDRAWING || o->deleting || o->gone;
+		bool leaving = o->dispatch.step == DISPATCH_WITHDRAWING ||
+			       o->dispatch.step == DISPATCH_STOPPING || o->deleting || o->gone;
 		vec_push(&out->jobs,
 			 ((struct hot_swap_job){
 			     .pods = pods_of(r, o, m),
@@ -158,8 +159,8 @@ static void evict(struct core *c, struct job *v, const struct job *preemptor, co
 		evict_workload(c, v->workload, &preempted, text);
 		workload_set_condition(c, v->workload, "Preempted", true, "HotSwap", "%s", text);
 	}
-	if (v->dispatch.step != DISPATCH_IDLE && v->dispatch.step != DISPATCH_WITHDRAWING)
-		courier_feed(c, v, &(struct dispatch_event){EVENT_WITHDRAW});
+	if (!dispatch_is_free(&v->dispatch))
+		courier_feed(c, v, &(struct dispatch_event){EVENT_STOP});
 	core_job_dirty(c, v);
 }
 

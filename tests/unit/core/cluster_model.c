@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "kinds/types.h"
+#include "kube/patch.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -560,17 +561,22 @@ static void read_copy(struct model_copy *c, const struct cJSON *tree)
 	auto_arena mem = ARENA_INIT;
 	struct job_digest d;
 
-	c->hub_uid = label(tree, "labels", COPY_LABEL_HUB_UID);
-	c->job_uid = label(tree, "annotations", COPY_ANNOTATION_JOB_UID);
+	if (!c->body_read) { /* events borrow them */
+		c->hub_uid = label(tree, "labels", COPY_LABEL_HUB_UID);
+		c->job_uid = label(tree, "annotations", COPY_ANNOTATION_JOB_UID);
+		c->body_read = true;
+	}
 	if (epoch)
 		assert(num_parse_u64(span_of(epoch), UINT64_MAX, &c->epoch) == 0);
 	free(epoch);
 	json_print(json_get(tree, "spec"), &spec);
 	c->suspended = copy_info_suspended(c->kind->type, buf_span(&spec));
 	if (c->kind->is_job && c->kind->digest(c->kind, tree, &digest, NULL) == 0 &&
-	    job_digest_unpack(buf_span(&digest), &mem, &d) == 0)
+	    job_digest_unpack(buf_span(&digest), &mem, &d) == 0) {
+		c->n_pods = 0;
 		for (size_t i = 0; i < d.n_pod_sets; i++)
 			c->n_pods += d.pod_sets[i].count;
+	}
 }
 
 /* The pods of a copy, made when it is created, told of when it starts. */
@@ -584,6 +590,7 @@ static void make_pods(struct model *m, struct model_copy *c, const struct cJSON 
 	if (!c->kind->is_job || c->kind->digest(c->kind, tree, &digest, NULL) < 0 ||
 	    job_digest_unpack(buf_span(&digest), &mem, &d) < 0)
 		return;
+	vec_clear(&c->pods);
 	for (size_t i = 0; i < d.n_pod_sets; i++) {
 		for (int64_t n = 0; n < d.pod_sets[i].count; n++) {
 			(void)snprintf(name, sizeof(name), "%s-%" PRIu64 "-%zu-%" PRId64, c->name,
@@ -664,19 +671,120 @@ static struct fact *delete_copy(struct model *m, const struct order *o, struct m
 	return with_copy(o, 200, c);
 }
 
-static struct fact *start_copy(struct model *m, const struct order *o, struct model_copy *c)
+static void start_copy(struct model *m, struct model_copy *c, const struct cJSON *tree)
 {
-	if (c->suspended) {
-		m->starts++;
-		c->suspended = false;
-		vec_foreach (&c->pods, p) {
-			(*p)->gone = c->deleting;
-			if (!c->deleting)
-				tell_pod(m, *p);
-		}
-		tell_copy(m, c);
+	m->starts++;
+	++m->next_uid;
+	make_pods(m, c, tree);
+	vec_foreach (&c->pods, p) {
+		(*p)->gone = c->deleting;
+		if (!c->deleting)
+			tell_pod(m, *p);
 	}
+}
+
+/* The object as a GET shows it. Owned. */
+static struct cJSON *tree_of(const struct model_copy *c)
+{
+	struct cJSON *tree = NULL, *status = NULL;
+	char revision[24];
+
+	assert(json_parse(span_of(c->body), NULL, &tree, NULL) == 0);
+	(void)snprintf(revision, sizeof(revision), "%" PRIu64, c->revision);
+	json_set_str(json_get(tree, "metadata"), "uid", c->uid);
+	json_set_str(json_get(tree, "metadata"), "resourceVersion", revision);
+	if (c->status && json_parse(span_of(c->status), NULL, &status, NULL) == 0)
+		json_set(tree, "status", status);
+	return tree;
+}
+
+/* As an API server: preconditions, and what no queue may change of a Job that ran. */
+static struct fact *refuse_patch(const struct order *o, const struct model_copy *c,
+				 const struct cJSON *was, const struct cJSON *now)
+{
+	static const char *const fixed[] = {"uid", "resourceVersion"};
+
+	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+		if (!json_equal(json_path(was, "metadata", fixed[i], NULL),
+				json_path(now, "metadata", fixed[i], NULL)))
+			return result_of(o, 409, "the precondition failed");
+	if (c->kind->type == TYPE_JOB && json_path(was, "status", "startTime", NULL) &&
+	    !json_equal(json_path(was, "spec", "template", NULL),
+			json_path(now, "spec", "template", NULL)))
+		return result_of(o, 422, "spec.template: field is immutable");
+	return NULL;
+}
+
+static struct fact *patch_copy(struct model *m, struct order *o, struct model_copy *c)
+{
+	enum patch_type type = PATCH_MERGE;
+	auto_json *patch = NULL, *now = NULL;
+	struct err err = ERR_INIT;
+
+	if (o->build && o->build(o, &err) < 0) {
+		struct fact *f = model_no_answer(o, false);
+		f->result.err = err;
+		return f;
+	}
+	auto_json *was = tree_of(c);
+	(void)patch_type_from_media(span_of(o->content_type), &type);
+	if (json_parse(span_make(o->body, o->body_len), NULL, &patch, &err) < 0 ||
+	    patch_apply(type, c->kind, was, patch, &now, &err) < 0)
+		return result_of(o, 422, err.text);
+	struct fact *refusal = refuse_patch(o, c, was, now);
+	if (refusal)
+		return refusal;
+	bool suspended = c->suspended;
+	auto_buf text = BUF_INIT, status = BUF_INIT;
+	json_print(json_get(now, "status"), &status);
+	if (status.len && c->status) {
+		free(c->status);
+		c->status = buf_steal(&status, NULL);
+	}
+	json_remove(now, "status");
+	json_print(now, &text);
+	free(c->body);
+	c->body = buf_steal(&text, NULL);
+	read_copy(c, now);
+	if (suspended && !c->suspended)
+		start_copy(m, c, now);
+	m->stops += !suspended && c->suspended;
+	tell_copy(m, c);
 	return with_copy(o, 200, c);
+}
+
+/* Its controller sees that it is suspended. */
+static bool stop_copy(struct model *m, struct model_copy *c)
+{
+	bool any = false;
+
+	if (copy_phase_is_terminal(c->phase))
+		return false;
+	vec_foreach (&c->pods, p) {
+		any |= !(*p)->gone;
+		pod_gone(m, *p);
+	}
+	if (!any)
+		return false;
+	auto_buf b = BUF_INIT;
+	buf_addf(&b, "{%s\"conditions\":[{\"type\":\"Suspended\",\"status\":\"True\"}]}",
+		 c->kind->type == TYPE_JOB ? "\"startTime\":\"t\"," : "");
+	free(c->status);
+	c->status = buf_steal(&b, NULL);
+	c->phase = copy_info_phase(c->kind->type, span_of(c->status));
+	tell_copy(m, c);
+	return true;
+}
+
+static struct fact *get_copy(const struct order *o, const struct model_copy *c)
+{
+	struct fact *f = with_copy(o, 200, c);
+	auto_json *tree = tree_of(c);
+	auto_buf text = BUF_INIT;
+
+	json_print(tree, &text);
+	f->result.body = arena_span(&f->mem, buf_span(&text));
+	return f;
 }
 
 /* A list of a job's pods that are not over. */
@@ -686,7 +794,7 @@ static struct fact *list_pods(const struct model *m, const struct order *o, cons
 
 	vec_foreach (&m->all_copies, p) {
 		const struct model_copy *c = *p;
-		if (c->suspended || strlen(c->job_uid) != len || memcmp(c->job_uid, uid, len) != 0)
+		if (strlen(c->job_uid) != len || memcmp(c->job_uid, uid, len) != 0)
 			continue;
 		vec_foreach (&c->pods, pod)
 			n += !(*pod)->gone && (*pod)->phase != POD_SUCCEEDED &&
@@ -710,14 +818,19 @@ struct fact *model_call(struct model *m, struct order *o)
 	const char *at = strstr(o->path, by_job);
 	if (at)
 		return list_pods(m, o, at + sizeof(by_job) - 1);
-	struct model_copy *c = map_get(&m->copies, span_of(o->path));
+	struct span path = span_of(o->path);
+	if (span_ends(path, SPAN("/status")))
+		path.len -= strlen("/status");
+	struct model_copy *c = map_get(&m->copies, path);
 	if (!c)
 		return model_things_call(m, o);
 	if (strcmp(o->method, "GET") == 0)
-		return with_copy(o, 200, c);
+		return get_copy(o, c);
+	if (strcmp(o->method, "PATCH") == 0)
+		return patch_copy(m, o, c);
 	if (!o->body || !memmem(o->body, o->body_len, c->uid, strlen(c->uid)))
 		return result_of(o, 409, "the precondition failed: uid");
-	return strcmp(o->method, "PATCH") == 0 ? start_copy(m, o, c) : delete_copy(m, o, c);
+	return delete_copy(m, o, c);
 }
 
 /* ---- controllers ---- */
@@ -792,8 +905,9 @@ static void set_status(struct model *m, struct model_copy *c, const char *kubefl
 	auto_buf b = BUF_INIT;
 
 	if (c->kind->type == TYPE_JOB || c->kind->type == TYPE_JOB_SET)
-		buf_addf(&b, "{\"active\":%" PRId64 ",\"conditions\":[%s]}",
-			 *batch ? (int64_t)0 : c->n_pods, batch);
+		buf_addf(&b, "{\"active\":%" PRId64 ",%s\"conditions\":[%s]}",
+			 *batch ? (int64_t)0 : c->n_pods,
+			 c->kind->type == TYPE_JOB ? "\"startTime\":\"t\"," : "", batch);
 	else
 		buf_addf(&b,
 			 "{\"conditions\":[{\"type\":\"Created\",\"status\":\"True\"},{\"type\":"
@@ -857,8 +971,11 @@ static bool step_copy(struct model *m, struct model_copy *c, usec now)
 		model_vanish(m, c);
 		return true;
 	}
-	if (!c->kind->is_job || c->suspended || c->phase == COPY_SUCCEEDED ||
-	    c->phase == COPY_FAILED)
+	if (!c->kind->is_job)
+		return false;
+	if (c->suspended)
+		return stop_copy(m, c);
+	if (c->phase == COPY_SUCCEEDED || c->phase == COPY_FAILED)
 		return false;
 	vec_foreach (&c->pods, p) {
 		if (!(*p)->node)

@@ -36,7 +36,8 @@ struct model_copy {
 	bool suspended, deleting, gone;
 	enum copy_phase phase;
 	char *status;
-	char *body;	    /* as it was created */
+	char *body; /* as it was written last, without status */
+	bool body_read;
 	usec started, ends; /* ends: when its pods succeed once all run; 0 not running */
 	int64_t n_pods;
 	struct VEC(struct model_pod *) pods;
@@ -89,7 +90,7 @@ struct model {
 	usec run_time;	   /* of the next copies */
 	/* what came to pass, for assertions */
 	uint64_t lists[STREAM_MAX];
-	uint64_t joins, creates, starts, deletes, finished, thing_writes;
+	uint64_t joins, creates, starts, stops, deletes, finished, thing_writes;
 };
 
 struct model *model_create(const char *name, const struct kind_set *kinds, uint8_t identity);

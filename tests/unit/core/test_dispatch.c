@@ -144,6 +144,171 @@ static void a_restart_looks_before_it_creates(void **state)
 	assert_int_equal(s.step, DISPATCH_WITHDRAWING);
 }
 
+/* ---- parked ---- */
+
+static struct dispatch_state running(void)
+{
+	return (struct dispatch_state){
+	    .step = DISPATCH_STARTED, .member = 1, .epoch = 4, .uid = "u1", .start_seen = true};
+}
+
+static void an_evicted_job_is_suspended_first_and_free_when_its_pods_are_gone(void **state)
+{
+	struct dispatch_state s = running();
+	(void)state;
+
+	struct dispatch_plan p = feed(&s, (struct dispatch_event){EVENT_STOP}, 1);
+	assert_int_equal(p.order, DISPATCH_ORDER_STOP);
+	assert_string_equal(p.uid, "u1");
+	assert_int_equal(p.copy_epoch, 4);
+	assert_true(p.durable);
+	assert_false(p.freed);
+	p = feed(&s, (struct dispatch_event){EVENT_STOPPED, .epoch = 5, .pods_gone = false}, 2);
+	assert_int_equal(s.step, DISPATCH_STOPPING);
+	p = feed(&s, (struct dispatch_event){EVENT_PODS_GONE}, 3);
+	assert_int_equal(p.order, DISPATCH_ORDER_READ_PODS);
+	p = feed(&s, (struct dispatch_event){EVENT_PODS_ABSENT}, 4);
+	assert_int_equal(s.step, DISPATCH_PARKED);
+	assert_true(p.freed && p.durable && dispatch_is_free(&s));
+	assert_int_equal(s.epoch, 5);
+	assert_string_equal(s.uid, "u1");
+}
+
+static struct dispatch_state parked(void)
+{
+	return (struct dispatch_state){
+	    .step = DISPATCH_PARKED, .member = 1, .epoch = 5, .uid = "u1", .released = true};
+}
+
+static void placed_where_it_is_parked_the_copy_is_rewritten_and_resumed(void **state)
+{
+	struct dispatch_state s = parked();
+	(void)state;
+
+	struct dispatch_plan p = feed(&s, (struct dispatch_event){EVENT_DECIDED, .member = 1}, 1);
+	assert_int_equal(s.step, DISPATCH_RESUMING);
+	assert_int_equal(s.epoch, 6);
+	assert_true(p.durable && !s.released);
+	p = feed(&s, (struct dispatch_event){EVENT_PREPARED}, 2);
+	assert_int_equal(p.order, DISPATCH_ORDER_READ);
+	p = feed(
+	    &s,
+	    (struct dispatch_event){EVENT_READ_OURS, .uid = "u1", .epoch = 5, .suspended = true},
+	    3);
+	assert_int_equal(p.order, DISPATCH_ORDER_REWRITE);
+	p = feed(&s, (struct dispatch_event){EVENT_REWRITTEN}, 4);
+	assert_int_equal(s.step, DISPATCH_SUSPENDED);
+	assert_true(p.durable);
+	p = feed(&s, (struct dispatch_event){EVENT_DURABLE}, 5);
+	assert_int_equal(p.order, DISPATCH_ORDER_START);
+	assert_int_equal(p.copy_epoch, 6);
+}
+
+static void a_rewrite_that_nobody_answered_is_read_before_it_is_repeated(void **state)
+{
+	struct dispatch_state s = parked();
+	(void)state;
+
+	s.step = DISPATCH_RESUMING;
+	s.epoch = 6;
+	struct dispatch_plan p = feed(&s, (struct dispatch_event){EVENT_RESTARTED}, 1);
+	assert_int_equal(p.order, DISPATCH_ORDER_PREPARE);
+	p = feed(&s, (struct dispatch_event){EVENT_PREPARED}, 2);
+	p = feed(
+	    &s,
+	    (struct dispatch_event){EVENT_READ_OURS, .uid = "u1", .epoch = 6, .suspended = true},
+	    3);
+	assert_int_equal(s.step, DISPATCH_SUSPENDED);
+	assert_int_equal(p.order, DISPATCH_ORDER_NONE);
+}
+
+static void placed_elsewhere_nothing_begins_there_before_the_parked_copy_is_gone(void **state)
+{
+	struct dispatch_state s = parked();
+	uint32_t where;
+	(void)state;
+
+	struct dispatch_plan p = feed(&s, (struct dispatch_event){EVENT_DECIDED, .member = 2}, 1);
+	assert_int_equal(s.step, DISPATCH_LEAVING);
+	assert_int_equal(p.order, DISPATCH_ORDER_DELETE);
+	assert_true(dispatch_holds(&s, &where));
+	assert_int_equal(where, 2);
+	p = feed(&s, (struct dispatch_event){EVENT_DELETE_ANSWERED}, 2);
+	p = feed(&s, (struct dispatch_event){EVENT_GONE, .pods_gone = true}, 3);
+	assert_int_equal(p.order, DISPATCH_ORDER_READ_PODS);
+	p = feed(&s, (struct dispatch_event){EVENT_PODS_ABSENT}, 4);
+	assert_int_equal(s.step, DISPATCH_DECIDED);
+	assert_int_equal(s.member, 2);
+	assert_int_equal(s.epoch, 6);
+	assert_string_equal(s.uid, "");
+	assert_true(p.durable && !p.freed);
+	assert_int_equal(p.order, DISPATCH_ORDER_PREPARE);
+}
+
+static void a_member_that_does_not_answer_keeps_no_room_elsewhere(void **state)
+{
+	struct dispatch_state s = parked();
+	struct dispatch_plan p = {0};
+	(void)state;
+
+	feed(&s, (struct dispatch_event){EVENT_DECIDED, .member = 2}, 1);
+	for (int i = 0; i < 12 && s.step == DISPATCH_LEAVING; i++) {
+		p = feed(&s, (struct dispatch_event){EVENT_NOT_SENT}, s.retry_at + 1);
+		if (s.step == DISPATCH_LEAVING)
+			feed(&s, (struct dispatch_event){EVENT_TIMER}, s.retry_at);
+	}
+	assert_int_equal(s.step, DISPATCH_WITHDRAWING);
+	assert_true(p.freed && s.released);
+	assert_int_equal(s.member, 1);
+}
+
+static void a_member_that_refuses_to_suspend_has_its_copy_deleted(void **state)
+{
+	struct dispatch_state s = running();
+	struct dispatch_plan p = {0};
+	(void)state;
+
+	feed(&s, (struct dispatch_event){EVENT_STOP}, 1);
+	for (int i = 0; i < 8 && s.step == DISPATCH_STOPPING; i++) {
+		p = feed(&s, (struct dispatch_event){EVENT_REFUSED}, 10);
+		if (s.step != DISPATCH_STOPPING)
+			break;
+		feed(&s, (struct dispatch_event){EVENT_TIMER}, s.retry_at);
+		feed(&s, (struct dispatch_event){EVENT_READ_OURS, .uid = "u1", .epoch = 4}, 20);
+	}
+	assert_int_equal(s.step, DISPATCH_WITHDRAWING);
+	assert_int_equal(p.order, DISPATCH_ORDER_DELETE);
+	assert_false(p.freed || s.released);
+}
+
+static void a_job_that_ends_before_the_stop_lands_has_finished(void **state)
+{
+	struct dispatch_state s = running();
+	(void)state;
+
+	feed(&s, (struct dispatch_event){EVENT_STOP}, 1);
+	struct dispatch_plan p = feed(&s, (struct dispatch_event){EVENT_FINISHED}, 2);
+	assert_int_equal(s.step, DISPATCH_FINISHED);
+	assert_true(p.freed);
+}
+
+static void a_parked_copy_that_somebody_starts_is_stopped_again(void **state)
+{
+	struct dispatch_state s = parked();
+	(void)state;
+
+	/* What the stream tells late is of before. */
+	feed(&s, (struct dispatch_event){EVENT_READ_OURS, .uid = "u1", .epoch = 4}, 1);
+	assert_int_equal(s.step, DISPATCH_PARKED);
+	struct dispatch_plan p =
+	    feed(&s, (struct dispatch_event){EVENT_READ_OURS, .uid = "u1", .epoch = 5}, 2);
+	assert_int_equal(s.step, DISPATCH_STOPPING);
+	assert_int_equal(p.order, DISPATCH_ORDER_STOP);
+	assert_int_equal(p.copy_epoch, 5);
+	uint32_t where;
+	assert_false(dispatch_holds(&s, &where));
+}
+
 /* ---- the simulation ---- */
 
 #define MEMBERS 3
@@ -165,14 +330,16 @@ struct copy {
 	bool orphans; /* some pod of one that is gone does */
 	uint64_t epoch;
 	char uid[24];
+	uint64_t version; /* of its resource; no write is carried out that was made for another */
 };
 
 struct flight { /* an order on its way to a member; it may land late */
 	bool used, awaited;
 	enum dispatch_order order;
 	uint32_t member;
-	uint64_t epoch;
+	uint64_t epoch, copy_epoch;
 	char uid[DISPATCH_UID_MAX];
+	uint64_t version;
 };
 
 struct world {
@@ -185,7 +352,8 @@ struct world {
 	bool pending_commit; /* plan.durable: order below waits for the commit */
 	enum dispatch_order order;
 	char order_uid[DISPATCH_UID_MAX];
-	size_t starts;
+	uint64_t order_epoch;
+	size_t starts, parked, resumed, left;
 };
 
 static bool chance(struct world *w, unsigned percent)
@@ -194,6 +362,13 @@ static bool chance(struct world *w, unsigned percent)
 }
 
 static void act(struct world *w, struct dispatch_event e);
+
+/* Whoever gives quota and nodes back has no pods anywhere. */
+static void check_nothing_runs(const struct world *w)
+{
+	for (size_t i = 0; i < MEMBERS; i++)
+		assert_false(w->members[i].pods || w->members[i].orphans);
+}
 
 static void depart(struct world *w)
 {
@@ -214,7 +389,9 @@ static void depart(struct world *w)
 				     .awaited = true,
 				     .order = order,
 				     .member = w->live.member,
-				     .epoch = w->live.epoch};
+				     .epoch = w->live.epoch,
+				     .copy_epoch = w->order_epoch,
+				     .version = w->members[w->live.member].version};
 		memcpy(f->uid, w->order_uid, sizeof(f->uid));
 		return;
 	}
@@ -225,9 +402,15 @@ static void act(struct world *w, struct dispatch_event e)
 {
 	struct dispatch_plan p = dispatch_next(&w->live, &e, w->now);
 
+	w->parked += p.next.step == DISPATCH_PARKED && w->live.step != DISPATCH_PARKED;
+	w->resumed += p.next.step == DISPATCH_SUSPENDED && w->live.step == DISPATCH_RESUMING;
+	w->left += p.next.step == DISPATCH_DECIDED && w->live.step == DISPATCH_LEAVING;
 	w->live = p.next;
+	if (p.freed && p.next.step != DISPATCH_FINISHED)
+		check_nothing_runs(w);
 	if (p.order != DISPATCH_ORDER_NONE) {
 		w->order = p.order;
+		w->order_epoch = p.copy_epoch;
 		memcpy(w->order_uid, p.uid, sizeof(p.uid));
 	}
 	w->pending_commit = w->pending_commit || p.durable;
@@ -245,14 +428,14 @@ static void commit(struct world *w)
 
 static struct dispatch_event look(const struct world *w, const struct copy *c)
 {
-	struct dispatch_event e = {.uid = c->uid, .suspended = c->suspended, .pods_gone = true};
+	struct dispatch_event e = {
+	    .uid = c->uid, .suspended = c->suspended, .epoch = c->epoch, .pods_gone = true};
 
 	if (!c->exists)
 		e.kind = EVENT_READ_ABSENT;
 	else if (!c->ours)
 		e.kind = EVENT_READ_FOREIGN;
-	else if (c->epoch == w->live.epoch &&
-		 (w->live.uid[0] == '\0' || strcmp(w->live.uid, c->uid) == 0))
+	else if (dispatch_owns(&w->live, span_of(c->uid), c->epoch))
 		e.kind = EVENT_READ_OURS;
 	else
 		e.kind = EVENT_READ_STALE;
@@ -264,6 +447,7 @@ static struct dispatch_event land(struct world *w, const struct flight *f)
 {
 	struct copy *c = &w->members[f->member];
 	bool same = c->exists && c->ours && strcmp(c->uid, f->uid) == 0;
+	bool fits = same && c->epoch == f->copy_epoch;
 
 	switch (f->order) {
 	case DISPATCH_ORDER_CREATE:
@@ -273,14 +457,33 @@ static struct dispatch_event land(struct world *w, const struct flight *f)
 				   .suspended = true,
 				   .ours = true,
 				   .epoch = f->epoch,
+				   .version = c->version + 1,
 				   .orphans = c->orphans};
 		(void)snprintf(c->uid, sizeof(c->uid), "uid-%llu", (unsigned long long)++w->uids);
-		return (struct dispatch_event){EVENT_CREATED, .uid = c->uid, .suspended = true};
+		return (struct dispatch_event){EVENT_CREATED, .uid = c->uid, .epoch = c->epoch,
+					       .suspended = true};
+	case DISPATCH_ORDER_STOP:
+		if (!fits)
+			return (struct dispatch_event){EVENT_REFUSED};
+		c->suspended = true;
+		c->epoch = f->epoch + 1;
+		c->version++;
+		return (struct dispatch_event){EVENT_STOPPED, .epoch = c->epoch,
+					       .pods_gone = chance(w, 50)};
+	case DISPATCH_ORDER_REWRITE:
+		if (!same || c->version != f->version || c->deleting)
+			return (struct dispatch_event){chance(w, 90) ? EVENT_NOT_SENT
+								     : EVENT_UNFIT};
+		assert_true(c->suspended && !c->pods);
+		c->epoch = f->epoch;
+		c->version++;
+		return (struct dispatch_event){EVENT_REWRITTEN};
 	case DISPATCH_ORDER_START:
-		if (!same || c->deleting)
+		if (!fits || c->deleting)
 			return (struct dispatch_event){EVENT_REFUSED};
 		c->suspended = false;
 		c->pods = true;
+		c->version++;
 		w->starts++;
 		return (struct dispatch_event){EVENT_STARTED};
 	case DISPATCH_ORDER_DELETE:
@@ -347,7 +550,7 @@ static void member_acts(struct world *w, struct copy *c)
 		c->pods = false;
 		c->orphans = true;
 		copy_goes(w, c);
-	} else if (c->deleting && c->pods) {
+	} else if ((c->deleting || c->suspended) && c->pods) {
 		c->pods = false; /* foreground: pods go before their owner */
 	} else if (c->deleting) {
 		copy_goes(w, c);
@@ -361,14 +564,16 @@ static void step(struct world *w)
 	w->now += (usec)(next_random(&w->random) % 40000);
 	switch (next_random(&w->random) % 12) {
 	case 0:
-		if (w->live.step == DISPATCH_IDLE && !w->pending_commit)
+		if (dispatch_is_free(&w->live) && !w->pending_commit)
 			act(w, (struct dispatch_event){
 				   EVENT_DECIDED,
 				   .member = (uint32_t)(next_random(&w->random) % MEMBERS)});
 		break;
 	case 1:
-		if (chance(w, 20))
+		if (chance(w, 10))
 			act(w, (struct dispatch_event){EVENT_WITHDRAW});
+		else if (chance(w, 30))
+			act(w, (struct dispatch_event){EVENT_STOP});
 		break;
 	case 2:
 		if (chance(w, 10))
@@ -400,7 +605,7 @@ static void step(struct world *w)
 			w->now = w->live.retry_at;
 		break;
 	default:
-		if (w->live.step != DISPATCH_IDLE &&
+		if (w->live.step != DISPATCH_IDLE && w->live.step != DISPATCH_RESUMING &&
 		    look(w, &w->members[w->live.member]).kind == EVENT_READ_OURS)
 			act(w, look(w, &w->members[w->live.member]));
 		break;
@@ -449,7 +654,7 @@ static void settles(struct world *w, uint64_t seed)
 
 static void a_job_runs_on_at_most_one_member_whatever_is_lost(void **state)
 {
-	size_t starts = 0;
+	size_t starts = 0, parked = 0, resumed = 0, left = 0;
 	(void)state;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -460,9 +665,13 @@ static void a_job_runs_on_at_most_one_member_whatever_is_lost(void **state)
 		}
 		settles(&w, seed);
 		starts += w.starts;
+		parked += w.parked;
+		resumed += w.resumed;
+		left += w.left;
 	}
 	/* The machine is alive: it does start jobs through all of this. */
 	assert_true(starts > SEEDS);
+	assert_true(parked > SEEDS && resumed > SEEDS / 10 && left > SEEDS / 10);
 }
 
 int main(void)
@@ -475,6 +684,14 @@ int main(void)
 	    cmocka_unit_test(pods_that_the_stream_does_not_show_keep_a_job_from_being_free),
 	    cmocka_unit_test(a_foreign_object_is_a_conflict_and_is_not_touched),
 	    cmocka_unit_test(a_restart_looks_before_it_creates),
+	    cmocka_unit_test(an_evicted_job_is_suspended_first_and_free_when_its_pods_are_gone),
+	    cmocka_unit_test(placed_where_it_is_parked_the_copy_is_rewritten_and_resumed),
+	    cmocka_unit_test(a_rewrite_that_nobody_answered_is_read_before_it_is_repeated),
+	    cmocka_unit_test(placed_elsewhere_nothing_begins_there_before_the_parked_copy_is_gone),
+	    cmocka_unit_test(a_member_that_does_not_answer_keeps_no_room_elsewhere),
+	    cmocka_unit_test(a_member_that_refuses_to_suspend_has_its_copy_deleted),
+	    cmocka_unit_test(a_job_that_ends_before_the_stop_lands_has_finished),
+	    cmocka_unit_test(a_parked_copy_that_somebody_starts_is_stopped_again),
 	    cmocka_unit_test(a_job_runs_on_at_most_one_member_whatever_is_lost),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

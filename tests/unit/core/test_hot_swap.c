@@ -238,8 +238,8 @@ static void the_lowest_goes_and_returns_when_the_node_does(void **state)
 	assert_int_equal(world_events(w, "gang", "HotSwap", "preempting Job default/low"), 1);
 	assert_int_equal(world_events(w, "low", "Preempted", "Job default/gang (priority 1000)"),
 			 1);
-	assert_null(model_copy(m, "default", "low"));
-	assert_string_equal(world_step(w, "default", "low-job"), "Idle");
+	assert_true(model_copy(m, "default", "low")->suspended);
+	assert_string_equal(world_step(w, "default", "low-job"), "Parked");
 	assert_non_null(model_copy(m, "default", "mid"));
 	model_recreate(m, model_copy(m, "default", "gang"), false);
 	world_settle(w);

@@ -472,7 +472,8 @@ static void a_prod_job_preempts_a_dev_job_which_keeps_its_place(void **state)
 	assert_string_equal(of_job(w, "dev1", "QuotaReserved", "status"), "True");
 	assert_string_equal(of_job(w, "prod1", "QuotaReserved", "status"), "False");
 	world_settle(w);
-	assert_null(model_copy(m, "default", "dev1"));
+	assert_true(model_copy(m, "default", "dev1")->suspended);
+	assert_string_equal(world_step(w, "default", "dev1-job"), "Parked");
 	assert_non_null(model_copy(m, "default", "prod1"));
 	assert_int_equal(used(w, "cq", "f"), 4000);
 	assert_string_equal(of_job(w, "dev1", "QuotaReserved", "status"), "False");
@@ -483,8 +484,9 @@ static void a_prod_job_preempts_a_dev_job_which_keeps_its_place(void **state)
 	/* dev1 was there before dev2. */
 	model_finish(m, model_copy(m, "default", "prod1"), false);
 	world_settle(w);
-	assert_non_null(model_copy(m, "default", "dev1"));
-	assert_int_equal(model_copy(m, "default", "dev1")->epoch, 2);
+	assert_false(model_copy(m, "default", "dev1")->suspended);
+	assert_int_equal(model_copy(m, "default", "dev1")->epoch, 3);
+	assert_int_equal(m->deletes, 0);
 	assert_null(model_copy(m, "default", "dev2"));
 	assert_string_equal(of_job(w, "dev1", "Evicted", "status"), "False");
 }
@@ -508,7 +510,7 @@ static void a_preemption_survives_a_restart_at_any_moment(void **state)
 	world_restart(w);
 	world_settle(w);
 	assert_non_null(model_copy(m, "default", "prod1"));
-	assert_null(model_copy(m, "default", "dev1"));
+	assert_true(model_copy(m, "default", "dev1")->suspended);
 	assert_int_equal(used(w, "cq", "f"), 4000);
 }
 
@@ -563,7 +565,7 @@ static void nobody_is_evicted_for_a_gang_that_could_not_start(void **state)
 	model_add_node(m, "large", 12, 0);
 	world_settle(w);
 	assert_non_null(model_copy(m, "default", "prod1"));
-	assert_null(model_copy(m, "default", "dev1"));
+	assert_true(model_copy(m, "default", "dev1")->suspended);
 }
 
 /* 4 cpus more: two dev jobs on c1, or one on c2. */
@@ -590,7 +592,7 @@ static void the_member_with_the_fewest_victims_is_taken(void **state)
 	assert_non_null(model_copy(b, "default", "prod"));
 	assert_non_null(model_copy(a, "default", "small1"));
 	assert_non_null(model_copy(a, "default", "small2"));
-	assert_null(model_copy(b, "default", "large"));
+	assert_true(model_copy(b, "default", "large")->suspended);
 }
 
 static void a_workload_that_its_user_deactivates_stops_and_comes_back_when_told(void **state)
@@ -609,16 +611,16 @@ static void a_workload_that_its_user_deactivates_stops_and_comes_back_when_told(
 	assert_int_equal(
 	    world_patch(w, TYPE_WORKLOAD, "default", name, "{'spec':{'active':false}}"), ERR_NONE);
 	world_settle(w);
-	assert_null(model_copy(m, "default", "one"));
+	assert_true(model_copy(m, "default", "one")->suspended);
 	assert_int_equal(used(w, "cq", "f"), 0);
 	assert_string_equal(of_job(w, "one", "Evicted", "reason"), "Deactivated");
 	world_restart(w);
 	world_settle(w);
-	assert_null(model_copy(m, "default", "one"));
+	assert_true(model_copy(m, "default", "one")->suspended);
 	assert_int_equal(world_patch(w, TYPE_WORKLOAD, "default", name, "{'spec':{'active':true}}"),
 			 ERR_NONE);
 	world_settle(w);
-	assert_non_null(model_copy(m, "default", "one"));
+	assert_false(model_copy(m, "default", "one")->suspended);
 }
 
 static void hold_lets_run_what_runs_and_drain_takes_it_back(void **state)
@@ -643,7 +645,7 @@ static void hold_lets_run_what_runs_and_drain_takes_it_back(void **state)
 	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq", "{'spec':{'stopPolicy':'HoldAndDrain'}}"),
 	    ERR_NONE);
 	world_settle(w);
-	assert_null(model_copy(m, "default", "one"));
+	assert_true(model_copy(m, "default", "one")->suspended);
 	assert_int_equal(used(w, "cq", "f"), 0);
 	assert_string_equal(of_job(w, "one", "Requeued", "status"), "False");
 	assert_int_equal(
@@ -674,7 +676,7 @@ static void a_job_over_its_execution_time_is_deactivated(void **state)
 	assert_non_null(model_copy(m, "default", "one"));
 	world_advance(w, 2 * USEC_PER_SEC);
 	world_settle(w);
-	assert_null(model_copy(m, "default", "one"));
+	assert_true(model_copy(m, "default", "one")->suspended);
 	assert_int_equal(used(w, "cq", "f"), 0);
 	assert_string_equal(of_job(w, "one", "Evicted", "reason"),
 			    "DeactivatedDueToMaximumExecutionTimeExceeded");

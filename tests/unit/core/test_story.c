@@ -46,7 +46,7 @@ static void a_queue_that_does_not_exist_is_waited_for(void **state)
 	assert_string_equal(reason(w, "default", "one-job"), "QueueNotFound");
 }
 
-static void suspending_a_running_job_takes_it_back_and_resuming_starts_it_anew(void **state)
+static void suspending_a_running_job_suspends_its_copy_and_resuming_goes_on_with_it(void **state)
 {
 	struct world *w = *state;
 	struct model *m = world_join(w, "c1", 1, 8);
@@ -60,8 +60,13 @@ static void suspending_a_running_job_takes_it_back_and_resuming_starts_it_anew(v
 			 ERR_NONE);
 	assert_int_equal(world_used(w, "root/a", "cpu"), 4000); /* its pods are there */
 	world_settle(w);
-	assert_null(model_copy(m, "team-a", "one"));
+	world_advance(w, USEC_PER_SEC);
+	assert_true(model_copy(m, "team-a", "one")->suspended);
+	assert_string_equal(world_step(w, "team-a", "one-job"), "Parked");
+	assert_string_equal(world_field(w, TYPE_JOB, "team-a", "one", "status.conditions.0.type"),
+			    "Suspended");
 	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
+	assert_int_equal(world_requested(w, m), 0);
 	assert_string_equal(reason(w, "team-a", "one-job"), "Suspended");
 	/* nor does it look as if it still ran */
 	assert_string_equal(world_field(w, TYPE_JOB, "team-a", "one", "status.active"), "");
@@ -69,7 +74,9 @@ static void suspending_a_running_job_takes_it_back_and_resuming_starts_it_anew(v
 			 ERR_NONE);
 	world_settle(w);
 	assert_non_null(model_copy(m, "team-a", "one"));
-	assert_int_equal(model_copy(m, "team-a", "one")->epoch, 2);
+	assert_int_equal(model_copy(m, "team-a", "one")->epoch, 3);
+	assert_int_equal(m->creates, 1);
+	assert_int_equal(m->starts, 2);
 	assert_int_equal(world_used(w, "root/a", "cpu"), 4000);
 }
 
@@ -259,7 +266,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    STORY(a_job_whose_namespace_owns_no_leaf_says_so_once),
 	    STORY(a_queue_that_does_not_exist_is_waited_for),
-	    STORY(suspending_a_running_job_takes_it_back_and_resuming_starts_it_anew),
+	    STORY(suspending_a_running_job_suspends_its_copy_and_resuming_goes_on_with_it),
 	    STORY(a_job_that_waits_holds_neither_quota_nor_nodes),
 	    STORY(a_finished_job_gives_back_in_the_commit_that_says_so),
 	    STORY(deleting_a_waiting_job_leaves_nothing),

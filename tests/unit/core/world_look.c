@@ -318,7 +318,8 @@ static void check_capacity(const struct model *m)
 	if (m->nodes.len != 1)
 		return;
 	vec_foreach (&m->all_copies, c)
-		if (!(*c)->gone && !(*c)->suspended && !copy_phase_is_terminal((*c)->phase))
+		if (!(*c)->gone && (!(*c)->suspended || model_copy_works(*c)) &&
+		    !copy_phase_is_terminal((*c)->phase))
 			asked += cpus_of(*c);
 	if (asked > m->nodes.items[0]->cpu_milli)
 		fail_msg("%s is oversold: %" PRId64 " of %" PRId64, m->name, asked,
@@ -352,8 +353,8 @@ static void check_holds(const struct world *w)
 {
 	map_foreach (&w->core->jobs_by_number, e) {
 		const struct job *j = e->value;
-		bool placed =
-		    j->dispatch.step != DISPATCH_IDLE && j->dispatch.step != DISPATCH_FINISHED;
+		uint32_t where;
+		bool placed = dispatch_holds(&j->dispatch, &where);
 		if (j->holds && !placed)
 			fail_msg("%s/%s holds without a placement", j->ns, j->name);
 		if (placed && !j->holds && !j->finished)

@@ -15,6 +15,9 @@ static void expect_copy(uint16_t type, const char *job, const char *want)
 	if (job_copy_make(hub_kind(type), tree, &options, &out, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(json_parse(buf_span(&out), NULL, &copy, NULL), 0);
+	/* Says of which spec it was made (test_job_rewrite.c). */
+	assert_true(json_remove(json_path(copy, "metadata", "annotations", NULL),
+				COPY_ANNOTATION_SPEC_HASH));
 	assert_tree(copy, want);
 }
 
@@ -80,24 +83,20 @@ static void a_job_without_a_spec_has_no_copy(void **state)
 	assert_int_equal(out.len, 0);
 }
 
-static void the_suspend_patch_fits_the_kind(void **state)
+static void the_suspend_field_is_where_the_kind_has_it(void **state)
 {
 	(void)state;
-	assert_string_equal(job_suspend_patch(hub_kind(TYPE_TF_JOB), false),
-			    "{\"spec\":{\"runPolicy\":{\"suspend\":false}}}");
-	assert_string_equal(job_suspend_patch(hub_kind(TYPE_RAY_JOB), true),
-			    "{\"spec\":{\"suspend\":true}}");
-	assert_string_equal(job_suspend_patch(hub_kind(TYPE_RAY_CLUSTER), true),
-			    "{\"spec\":{\"suspend\":true}}");
-	assert_string_equal(job_suspend_patch(hub_kind(TYPE_JAX_JOB), true),
-			    "{\"spec\":{\"runPolicy\":{\"suspend\":true}}}");
+	assert_string_equal(job_suspend_path(hub_kind(TYPE_TF_JOB)), "/spec/runPolicy/suspend");
+	assert_string_equal(job_suspend_path(hub_kind(TYPE_RAY_JOB)), "/spec/suspend");
+	assert_string_equal(job_suspend_path(hub_kind(TYPE_RAY_CLUSTER)), "/spec/suspend");
+	assert_string_equal(job_suspend_path(hub_kind(TYPE_JAX_JOB)), "/spec/runPolicy/suspend");
 }
 
 static void expect_status(uint16_t type, const char *member, const char *want)
 {
 	auto_arena mem = ARENA_INIT;
 	auto_buf out = BUF_INIT;
-	int r = job_hub_status(type, quoted(&mem, member), &out, NULL);
+	int r = job_hub_status(type, quoted(&mem, member), false, &out, NULL);
 
 	if (!want) {
 		assert_int_equal(r, -ENOENT);
@@ -140,7 +139,8 @@ static void created_stays_until_the_member_says_more(void **state)
 		      NULL);
 	expect_status(TYPE_MPI_JOB, "{}", NULL);
 	auto_buf out = BUF_INIT;
-	assert_int_equal(job_hub_status(TYPE_JOB, SPAN("[]"), &out, NULL), err_errno(ERR_INVALID));
+	assert_int_equal(job_hub_status(TYPE_JOB, SPAN("[]"), false, &out, NULL),
+			 err_errno(ERR_INVALID));
 }
 
 static void acceptance_writes_created_as_the_operator_does(void **state)
@@ -165,7 +165,7 @@ int main(void)
 	    cmocka_unit_test(every_template_of_a_job_set_is_marked),
 	    cmocka_unit_test(a_ray_job_keeps_its_ttl_and_shuts_its_cluster_down),
 	    cmocka_unit_test(a_job_without_a_spec_has_no_copy),
-	    cmocka_unit_test(the_suspend_patch_fits_the_kind),
+	    cmocka_unit_test(the_suspend_field_is_where_the_kind_has_it),
 	    cmocka_unit_test(the_hubs_own_suspension_is_hidden),
 	    cmocka_unit_test(created_stays_until_the_member_says_more),
 	    cmocka_unit_test(acceptance_writes_created_as_the_operator_does),
