@@ -1,6 +1,9 @@
 #include "core/domain.h"
 
 #include "base/json.h"
+#include "core/admission/settle.h"
+#include "core/job.h"
+#include "core/kueue/admission.h"
 
 #define MAX_DOMAINS_TEXT (64 << 10)
 
@@ -105,6 +108,43 @@ void domain_assignment(struct span domain, int64_t count, struct buf *out)
 	for (size_t pos = 0; json_text_next(domain, &pos, &key, &value); sep = ",")
 		buf_addf(out, "%s{\"universalValue\":%.*s}", sep, SPAN_ARGS(value));
 	buf_addf(out, "],\"universalPodCount\":%lld}]}", (long long)count);
+}
+
+/* The set's terms with the domain's labels behind them. */
+static void add_labels(struct job_term *t, struct span domain, struct arena *mem)
+{
+	size_t most = t->n_labels + POD_SET_MAX_LEVELS, n = t->n_labels, pos = 0;
+	struct label *labels = arena_array(mem, struct label, most);
+	struct span key, value;
+
+	for (size_t i = 0; i < n; i++)
+		labels[i] = t->labels[i];
+	while (domain.len && n < most && json_text_next(domain, &pos, &key, &value))
+		labels[n++] = (struct label){key, json_text_plain(value)};
+	t->labels = labels;
+	t->n_labels = n;
+}
+
+struct ask *domain_ask(struct core *c, struct job *j)
+{
+	const struct workload *w = j->workload;
+	size_t n = j->digest.n_pod_sets;
+	auto_arena mem = ARENA_INIT;
+	struct job_term *terms;
+	struct ask *ask;
+
+	if (!j->domains)
+		return NULL;
+	if (w && workload_holds_quota(w)) {
+		terms = admission_terms(c, w, w->sets, w->n_sets, &mem);
+	} else {
+		terms = arena_array(&mem, struct job_term, n);
+		for (size_t i = 0; i < n; i++)
+			terms[i].count = -1;
+	}
+	for (size_t i = 0; i < n; i++)
+		add_labels(&terms[i], domain_of_set(j->domains, i), &mem);
+	return job_ask_trial(c, j, settle_policy(c, j), terms, &ask, NULL) == 0 ? ask : NULL;
 }
 
 void domain_updates(const struct job *j, struct buf *out)

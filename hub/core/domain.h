@@ -32,6 +32,9 @@ char *domain_choose(const struct core *c, const struct job *j, const struct plac
 struct span domain_of_set(const char *domains, size_t set);
 /* Appends a TopologyAssignment of v1beta2: `count` pods in the domain. */
 void domain_assignment(struct span domain, int64_t count, struct buf *out);
+/* The job's ask, held to the domain that its copy is in: what a running gang can still use. One
+ * more reference, or NULL when it has no domain, or that cannot be asked. */
+struct ask *domain_ask(struct core *c, struct job *j);
 /* What a copy of a job outside any Kueue queue gets: a podSetUpdates array (job_digest.h), nothing
  * when no set has a domain. */
 void domain_updates(const struct job *j, struct buf *out);

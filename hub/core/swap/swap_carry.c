@@ -3,6 +3,7 @@
 #include "core/admission/starvation.h"
 #include "core/assignment.h"
 #include "core/dispatch/courier.h"
+#include "core/domain.h"
 #include "core/job.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/workload_status.h"
@@ -210,10 +211,17 @@ static void move(struct swap_round *r, struct job *j, const struct member *m, co
 	const struct cluster_spec *to = cluster_view_spec(r->c->fleet, r->plan.cluster);
 	auto_buf words = BUF_INIT;
 
-	buf_addf(&words,
-		 "Hot-swap: %s; cluster %s cannot hold the gang any more, cluster %.*s can: it is "
-		 "taken back to start there.",
-		 lost, m->name, SPAN_ARGS(to ? to->name : SPAN("another")));
+	if (r->plan.cluster == m->view)
+		buf_addf(&words,
+			 "Hot-swap: %s; its topology domain on cluster %s cannot hold the gang any "
+			 "more, another one can: it is taken back to start there.",
+			 lost, m->name);
+	else
+		buf_addf(
+		    &words,
+		    "Hot-swap: %s; cluster %s cannot hold the gang any more, cluster %.*s can: it "
+		    "is taken back to start there.",
+		    lost, m->name, SPAN_ARGS(to ? to->name : SPAN("another")));
 	tell(r->c, j, "Warning", "HotSwap", &words);
 	if (j->workload && workload_holds_quota(j->workload))
 		evict_workload(r->c, j->workload, &failures, words.ptr);
@@ -257,11 +265,41 @@ static bool may_move(struct core *c, const struct job *j, const struct member *m
 	return consumer_decide(c, j, excluded, n, &d) && d.cluster != m->view;
 }
 
+/* A copy stays in the domain that its templates name (core/domain.h): its room is sought there.
+ * Where there is none, another domain of the member is a place to move to, as another member is. */
+static void decide(struct swap_round *r, struct job *j, struct hot_swap_gang *gang,
+		   const struct others *others, const struct placement_exclusion *excluded,
+		   size_t n)
+{
+	struct core *c = r->c;
+	const struct hot_swap_fleet fleet = {c->fleet, c->ledger, c->placer, &r->trial};
+	struct ask *held = domain_ask(c, j);
+
+	if (held) {
+		gang->ask = held;
+		hot_swap_decide(&fleet, gang, others->jobs.items, others->jobs.len, excluded, n,
+				c->now, &r->plan);
+		placer_ask_unref(c->placer, held);
+		gang->ask = j->ask;
+		if (r->plan.action == HOT_SWAP_SPARE || r->plan.action == HOT_SWAP_PREEMPT)
+			return;
+	}
+	hot_swap_decide(&fleet, gang, others->jobs.items, others->jobs.len, excluded, n, c->now,
+			&r->plan);
+	if (!held)
+		return;
+	if (r->plan.action == HOT_SWAP_SPARE) {
+		r->plan.action = HOT_SWAP_MOVE;
+		r->plan.cluster = gang->cluster;
+	} else if (r->plan.action == HOT_SWAP_PREEMPT) {
+		r->plan.action = HOT_SWAP_WAIT;
+	}
+}
+
 void swap_decide(struct swap_round *r, struct job *j, const struct member *m, const int64_t *counts,
 		 int64_t missing)
 {
 	struct core *c = r->c;
-	const struct hot_swap_fleet fleet = {c->fleet, c->ledger, c->placer, &r->trial};
 	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
 	struct hot_swap_gang gang = {
 	    .cluster = m->view,
@@ -276,11 +314,10 @@ void swap_decide(struct swap_round *r, struct job *j, const struct member *m, co
 	gang.restarts_whole = j->kind->type == TYPE_JOB_SET || !gang.missing;
 	collect_others(r, m, j, &others);
 	size_t n = starvation_exclude(c, j, excluded);
-	hot_swap_decide(&fleet, &gang, others.jobs.items, others.jobs.len, excluded, n, c->now,
-			&r->plan);
+	decide(r, j, &gang, &others, excluded, n);
 	placer_ask_unref(c->placer, gang.missing);
 	swap_lost_text(c, m, j, lost, sizeof(lost));
-	if (r->plan.action == HOT_SWAP_MOVE) {
+	if (r->plan.action == HOT_SWAP_MOVE && r->plan.cluster != m->view) {
 		excluded[n < STARVATION_EXCLUSIONS ? n++ : n - 1] =
 		    (struct placement_exclusion){.cluster = m->view, .until_us = INT64_MAX};
 		if (!may_move(c, j, m, excluded, n))

@@ -333,6 +333,44 @@ static void an_evicted_gang_may_get_another_rack(void **state)
 			    "r2");
 }
 
+/* ---- nodes that are lost ---- */
+
+/* Rack r1 has one node left. Two small pods still fit into it: the copy stays, with its selectors;
+ * two large ones do not: the gang starts anew in r2, not in places that its copy cannot use. */
+static void a_gang_that_loses_a_node_keeps_to_its_rack_or_moves_whole(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	m->run_time = 100000 * USEC_PER_SEC;
+	topology(w);
+	assert_int_equal(job(w, "large", NULL, 2, 5, ASK("required", RACK)), ERR_NONE);
+	assert_int_equal(job(w, "small", NULL, 2, 1, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	assert_true(copy_has(m, "large", "\"" RACK "\":\"r1\""));
+	const char *uid = model_copy(m, "default", "large")->uid;
+	char *before = xstrdup(uid);
+	/* The model's scheduler knows no selectors: whichever nodes they are on, all of r1 but one
+	 * goes away. */
+	bool small_in_r1 = copy_has(m, "small", "\"" RACK "\":\"r1\"");
+	char *small_uid = xstrdup(model_copy(m, "default", "small")->uid);
+	model_remove_node(m, model_copy(m, "default", "large")->pods.items[0]->node);
+	world_settle(w);
+	for (int i = 0; i < 10; i++) {
+		world_advance(w, USEC_PER_SEC);
+		world_settle(w);
+	}
+	assert_non_null(model_copy(m, "default", "large"));
+	assert_string_not_equal(model_copy(m, "default", "large")->uid, before);
+	assert_false(copy_has(m, "large", "\"" RACK "\":\"r1\""));
+	assert_int_equal(world_events(w, "large", "HotSwap", "its topology domain on cluster c1"),
+			 1);
+	if (small_in_r1)
+		assert_string_equal(model_copy(m, "default", "small")->uid, small_uid);
+	free(before);
+	free(small_uid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +385,7 @@ int main(void)
 	    STORY(a_flavor_without_its_topology_makes_the_queue_inactive),
 	    STORY(a_level_that_is_not_in_the_topology_is_no_flavor),
 	    STORY(an_evicted_gang_may_get_another_rack),
+	    STORY(a_gang_that_loses_a_node_keeps_to_its_rack_or_moves_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
