@@ -142,6 +142,7 @@ static void on_second(uv_timer_t *t)
 		return;
 	}
 	http_server_sweep(a->http);
+	call_metrics_tick(a, now);
 	if (a->audit)
 		audit_tick(a->audit, a->workers);
 	for (struct api_listener *l = a->listeners; l; l = l->next)

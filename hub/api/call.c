@@ -48,11 +48,13 @@ static void compress_body(struct call *c)
 
 static void audit_once(struct call *c)
 {
+	bool made = !c->answer.body.failed;
 	if (!call_api(c)->audit || !c->audit_id || c->audited)
 		return;
 	c->audited = true;
-	audit_call(call_api(c)->audit, c,
-		   c->answer.body.failed ? AUDIT_PANIC : AUDIT_RESPONSE_COMPLETE);
+	if (!made)
+		c->answer.code = 500;
+	audit_call(call_api(c)->audit, c, made ? AUDIT_RESPONSE_COMPLETE : AUDIT_PANIC);
 }
 
 struct metrics_series *call_series(struct call *c)
@@ -97,15 +99,17 @@ void call_finish(struct call *c)
 	    .code = a->code, .content_type = a->content_type, .close = call_api(c)->closing};
 	struct buf headers;
 	audit_once(c);
-	if (a->body.len > GZIP_MIN && !a->gzipped && !c->gone && !a->body.failed &&
+	if (a->body.failed) {
+		buf_done(&a->body);
+		call_failf(c, ERR_INTERNAL, "the answer is too large to be put together");
+		r.code = a->code;
+		r.content_type = a->content_type;
+	}
+	if (a->body.len > GZIP_MIN && !a->gzipped && !c->gone &&
 	    negotiate_gzip(c->request->accept_encoding)) {
 		a->gzipped = true; /* tried */
 		call_to_worker(c, compress_body);
 		return;
-	}
-	if (a->body.failed) {
-		r.code = a->code = 500;
-		buf_done(&a->body);
 	}
 	call_count(c);
 	if (a->code >= 500)

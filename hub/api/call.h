@@ -26,6 +26,7 @@
 
 struct feed;
 struct documents;
+struct metrics_page;
 struct jwks_source;
 struct audit;
 
@@ -69,7 +70,8 @@ struct api {
 	struct fair_queue fair;
 	struct task pump_task; /* gives seats to those who wait */
 	bool pump_posted;
-	struct call *streams; /* watches */
+	struct call *streams;	    /* watches */
+	struct metrics_page *pages; /* that wait for the core */
 	struct turn_clock turn_clock;
 	bool loop_open, mailbox_open, timer_open, clock_open, started;
 	bool stopping;		/* readyz says so */
@@ -189,5 +191,7 @@ void call_openid(struct call *c);	 /* /openid/v1/jwks, /.well-known/openid-confi
 void call_proxy(struct call *c);	 /* clusters/NAME/proxy, pods/NAME/log */
 void call_health(struct call *c);	 /* /version, /healthz, ... or 404 */
 void call_metrics(struct call *c);	 /* /metrics */
+/* About once a second: pages that waited long enough for the core go out without it. */
+void call_metrics_tick(struct api *a, usec now);
 
 #endif

@@ -94,6 +94,7 @@ static void finish_list(struct call *c, struct list *l)
 		render_table_begin(&l->render, &meta, true, &l->out);
 		l->rows_at = l->out.len;
 		buf_add_span(&l->out, buf_span(&l->rows));
+		l->out.failed = l->out.failed || l->rows.failed;
 	}
 	render_list_end(&l->render, &meta, &l->out);
 	buf_done(&token);

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 struct front {
 	struct store *truth, *mirror;
@@ -18,6 +19,7 @@ struct front {
 	pthread_t core;
 	bool core_runs;
 	_Atomic bool stop;
+	char busy_file[PATH_MAX]; /* while it is there the core does nothing */
 };
 
 static bool one_batch(struct front *f)
@@ -41,6 +43,8 @@ static void *core(void *arg)
 	struct front *f = arg;
 	pthread_setname_np(pthread_self(), "core");
 	while (!atomic_load(&f->stop)) {
+		while (access(f->busy_file, F_OK) == 0 && !atomic_load(&f->stop))
+			(void)usleep(5000);
 		bool more = one_batch(f);
 		if (!more && inbox_is_empty(f->inbox))
 			wakeup_wait(f->wakeup, clock_monotonic() + USEC_PER_SEC);
@@ -116,6 +120,7 @@ int front_open(const struct front_options *o, struct front **ret, struct err *re
 	struct pki_options pki = {.dir = path, .now = clock_now()};
 	int r;
 	snprintf(path, sizeof(path), "%s/pki", o->dir);
+	snprintf(f->busy_file, sizeof(f->busy_file), "%s/busy", o->dir);
 	r = pki_open(&pki, &f->pki, reterr);
 	if (!r)
 		r = open_stores(f, o, reterr);

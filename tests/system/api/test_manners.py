@@ -118,6 +118,22 @@ class Counts(Case):
             self.client.get(CM + "/x/invented%d" % i)
         self.assertLessEqual(len(self.metrics().samples), before)
 
+    def test_a_busy_core_is_not_waited_for(self):
+        self.assertEqual(self.metrics().sum("muster_metrics_complete"), 1)
+        with open(self.server.file("busy"), "w", encoding="ascii"):
+            pass
+        try:
+            began = time.monotonic()
+            m = self.metrics()
+            while m.sum("muster_metrics_complete") == 1:  # it was not busy yet
+                m = self.metrics()
+            self.assertLess(time.monotonic() - began, 8)
+            self.assertGreater(m.sum("process_resident_memory_bytes"), 1 << 20)
+        finally:
+            os.unlink(self.server.file("busy"))
+        while self.metrics().sum("muster_metrics_complete") != 1:
+            pass
+
     def test_the_process_and_the_stores_are_described(self):
         m = self.metrics()
         self.assertGreater(m.sum("process_resident_memory_bytes"), 1 << 20)
