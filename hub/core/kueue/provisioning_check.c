@@ -39,8 +39,10 @@ void provisioning_check_drop(struct core *c, struct workload *w)
 	struct provisioning_check *p = w->provisioning;
 	struct provisioning_request *r = p ? request_find(c, w->ns, span_of(p->request)) : NULL;
 
-	if (r)
+	if (r) {
+		r->retired = true;
 		request_due(c, r, c->now);
+	}
 	provisioning_check_free(w);
 }
 
@@ -66,7 +68,7 @@ static bool is_live(const struct provisioning_request *r)
 /* Whether the hub's object has nobody left who needs it. */
 static bool is_stale(const struct provisioning_request *r, const struct workload *w)
 {
-	if (!w)
+	if (!w || (r->retired && is_live(r)))
 		return true;
 	if (w->checking)
 		return false;
@@ -327,12 +329,38 @@ static void link_check(struct workload *w, const struct workload_check *k)
 	w->provisioning = p;
 }
 
-static bool stands(struct core *c, const struct workload *w)
+static bool stands(struct core *c, const struct workload *w, struct store_object *ret)
 {
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST);
-	struct store_object o;
 
-	return registry_get(c->batch, kind, w->ns, span_of(w->provisioning->request), &o) == 0;
+	return registry_get(c->batch, kind, w->ns, span_of(w->provisioning->request), ret) == 0;
+}
+
+/* What stands under the name was made for an earlier reservation: nodes are never reused. Times of
+ * objects are whole seconds. */
+static bool is_of_the_past(struct core *c, const struct workload *w, const struct store_object *o)
+{
+	const struct provisioning_request *r = request_find(c, o->key.ns, o->key.name);
+	struct span v;
+	usec t;
+
+	if (r && r->retired && memcmp(r->uid, o->uid, STORE_UID_LEN) == 0)
+		return true;
+	return json_text_path(o->json, &v, "metadata", "creationTimestamp", NULL) == 0 &&
+	       clock_parse(json_text_plain(v), &t) == 0 &&
+	       t < w->reserved_at - w->reserved_at % USEC_PER_SEC;
+}
+
+/* It goes first; its successor is made in a later batch. */
+static void drop_past(struct core *c, struct workload *w, const struct store_object *o)
+{
+	struct provisioning_request *r = request_find(c, o->key.ns, o->key.name);
+
+	if (r)
+		r->retired = true;
+	core_delete(c, kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST), o->key.ns, o->key.name);
+	provisioning_check_free(w);
+	w->checking = true;
 }
 
 /* Requests of its earlier attempts are looked at: they go. */
@@ -363,9 +391,14 @@ static bool look(struct core *c, struct workload *w)
 		return true;
 	settle_others(c, w, &s, k);
 	link_check(w, k);
-	if (w->admitted_at && !stands(c, w)) {
+	bool there = stands(c, w, &o);
+	if (w->admitted_at && !there) {
 		provisioning_check_free(w); /* it runs, with nodes or without need of any */
 		return true;
+	}
+	if (there && is_of_the_past(c, w, &o)) {
+		drop_past(c, w, &o);
+		return false;
 	}
 	switch (provisioning_object_make(c, w)) {
 	case PROVISIONING_MADE:

@@ -260,11 +260,23 @@ void provisioning_committed(struct core *c)
 
 /* ---- members ---- */
 
+/* Whether it waits for somebody to ask, or for this one. */
+static bool is_interested(const struct provisioning_request *r, const struct member *m)
+{
+	if (r->kept)
+		return false;
+	vec_foreach (&r->tries, t)
+		if ((*t)->phase < PROVISION_FAILED)
+			return (*t)->member == m->number;
+	return true;
+}
+
 void provisioning_member_changed(struct core *c, const struct member *m)
 {
 	request_try_member_ready(c, m);
 	map_foreach (&c->provisioning->by_number, e)
-		request_due(c, e->value, c->now);
+		if (is_interested(e->value, m))
+			request_due(c, e->value, c->now);
 }
 
 bool provisioning_is_on(struct core *c, const struct member *m)

@@ -51,6 +51,7 @@ struct provisioning_request {
 	bool exists;	/* the hub's object, not being deleted */
 	bool complete;	/* its PodTemplates are there */
 	bool kept;	/* nodes came once: no other member is asked any more */
+	bool retired;	/* the reservation that it was made for is over */
 	uint64_t epoch; /* of its last try */
 	struct VEC(struct request_try *) tries;
 	enum provision_verdict verdict;

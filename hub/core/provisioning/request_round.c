@@ -168,6 +168,26 @@ static void drop_lost(struct core *c, struct provisioning_request *r)
 	}
 }
 
+/* Nodes that are there for a workload that cannot start, because their member does not answer: once
+ * their booking must be over they count as lost, and others are asked for. */
+static void drop_unused(struct core *c, struct provisioning_request *r)
+{
+	vec_foreach (&r->tries, p) {
+		struct request_try *t = *p;
+		const struct member *m = member_by_number(c, t->member);
+		usec end = t->provisioned_at + REQUEST_BOOKING + REQUEST_GRACE;
+		if (t->phase != PROVISION_PROVISIONED)
+			continue;
+		if (end > c->now || (m && m->condition == MEMBER_READY)) {
+			request_due(c, r, end > c->now ? end : c->now + REQUEST_BOOKING);
+			continue;
+		}
+		end_try(c, r, t, PROVISION_CANCELLED);
+		r->kept = false;
+		r->status_dirty = true;
+	}
+}
+
 static usec run_ends(const struct provisioning_request *r, const struct request_try *t)
 {
 	bool stands = t->phase == PROVISION_PROVISIONED || t->phase == PROVISION_BOOKING_EXPIRED;
@@ -266,6 +286,8 @@ void request_round(struct core *c, struct provisioning_request *r)
 	if (!r->complete || !provisioning_check_terms(c, r, &terms))
 		return;
 	enforce_run(c, r);
+	if (terms.workload && !terms.admitted)
+		drop_unused(c, r);
 	decide(c, r, &terms);
 	vec_foreach (&r->tries, t)
 		if (is_waste(r, *t))

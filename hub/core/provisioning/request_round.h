@@ -8,12 +8,15 @@
  * policy allows, whose affinity groups give the order; names decide among equals. A user's own
  * request has no policy: every such member, by name.
  *
- * The longest run of provisioned nodes (maxRunDurationSeconds, at most 7 days) is the member's to
- * end; the hub takes back what still stands REQUEST_GRACE after it.
+ * Nodes that nobody has taken REQUEST_BOOKING after they came are not kept for the request any
+ * more; a member that does not answer by then has lost it. The longest run of provisioned nodes
+ * (maxRunDurationSeconds, at most 7 days) is the member's to end; the hub takes back what still
+ * stands REQUEST_GRACE after it.
  */
 #include "core/provisioning/request.h"
 
 #define REQUEST_CLASSES "muster.dev/provisioning-classes"
+#define REQUEST_BOOKING (600 * USEC_PER_SEC)
 #define REQUEST_GRACE	(60 * USEC_PER_SEC)
 
 /* Decides and acts; tells the check or the jobs that wait for it. */

@@ -597,11 +597,8 @@ static void nodes_that_outlive_their_run_are_taken_back_by_the_hub(void **state)
 	assert_string_equal(condition(w, "Evicted", "reason"), "DeactivatedDueToAdmissionCheck");
 }
 
-static void a_booking_that_expires_before_another_check_is_ready_is_a_failed_attempt(void **state)
+static void other_check(struct world *w)
 {
-	struct world *w = *state;
-	struct model *m = world_join(w, "c1", 0, 8);
-
 	create(w, TYPE_ADMISSION_CHECK,
 	       "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'AdmissionCheck','metadata':{'name':"
 	       "'zother'},'spec':{'controllerName':'example.com/other'},'status':{'conditions':[{"
@@ -613,6 +610,14 @@ static void a_booking_that_expires_before_another_check_is_ready_is_a_failed_att
 				     "'name':'prov'},{'name':'zother'}]}}}"),
 			 ERR_NONE);
 	world_settle(w);
+}
+
+static void a_booking_that_expires_before_another_check_is_ready_is_a_failed_attempt(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 0, 8);
+
+	other_check(w);
 	job(w, "j");
 	says(w, m, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
 	assert_string_equal(check(w, "state"), "Ready");
@@ -621,6 +626,73 @@ static void a_booking_that_expires_before_another_check_is_ready_is_a_failed_att
 	assert_string_equal(condition(w, "Evicted", "reason"), "AdmissionCheck");
 	assert_string_equal(check(w, "retryCount"), "1");
 	assert_null(asked(w, m, 1));
+}
+
+static void nodes_behind_a_silent_member_are_asked_for_elsewhere_in_the_end(void **state)
+{
+	struct world *w = *state;
+	struct model *a = world_join(w, "c1", 0, 8), *b = world_join(w, "c2", 0, 8);
+
+	other_check(w);
+	job(w, "j");
+	says(w, a, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
+	assert_string_equal(check(w, "state"), "Ready");
+	struct fact *f = model_ready(a);
+	f->member_state.condition = MEMBER_UNREACHABLE;
+	world_push(w, f);
+	world_advance(w, 659 * USEC_PER_SEC);
+	world_run(w);
+	assert_null(asked(w, b, 1));
+	world_advance(w, 2 * USEC_PER_SEC);
+	for (int i = 0; i < 40 && !asked(w, b, 1); i++) {
+		if (w->orders.len == 0)
+			break;
+		struct order *o = w->orders.items[0];
+		if (o->member == b->number)
+			world_answer(w, o);
+		else
+			world_lose(w, o, false);
+		world_streams(w);
+	}
+	assert_non_null(asked(w, b, 1));
+	assert_string_equal(check(w, "state"), "Pending");
+	/* It answers again: what stands there goes. */
+	world_push(w, model_ready(a));
+	world_settle(w);
+	world_advance(w, 31 * USEC_PER_SEC);
+	world_settle(w);
+	assert_null(asked(w, a, 1));
+	assert_non_null(asked(w, b, 1));
+}
+
+static void who_comes_back_after_an_eviction_gets_new_nodes(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 0, 8);
+	char uid[64], name[STORE_MAX_NAME + 1];
+
+	m->run_time = 3600 * USEC_PER_SEC;
+	checked_queue(w, "");
+	job(w, "j");
+	(void)snprintf(name, sizeof(name), "%s", workload_name(w, "j"));
+	(void)model_add_node(m, "queued-1", 8, 0);
+	says(w, m, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
+	(void)snprintf(uid, sizeof(uid), "%s", asked(w, m, 1)->job_uid);
+	assert_string_equal(condition(w, "Admitted", "status"), "True");
+	assert_int_equal(
+	    world_patch(w, TYPE_WORKLOAD, "default", name, "{'spec':{'active':false}}"), ERR_NONE);
+	for (int i = 0; i < 3; i++) {
+		world_settle(w);
+		world_advance(w, USEC_PER_SEC);
+	}
+	assert_null(asked(w, m, 1));
+	assert_int_equal(world_count(w, TYPE_PROVISIONING_REQUEST, "default"), 0);
+	assert_int_equal(world_patch(w, TYPE_WORKLOAD, "default", name, "{'spec':{'active':true}}"),
+			 ERR_NONE);
+	world_settle(w);
+	assert_non_null(asked(w, m, 1));
+	assert_string_not_equal(asked(w, m, 1)->job_uid, uid);
+	assert_string_equal(check(w, "state"), "Pending");
 }
 
 static void pod_sets_that_use_nothing_managed_need_no_nodes(void **state)
@@ -802,6 +874,8 @@ int main(void)
 	    STORY(capacity_that_is_revoked_deactivates_who_runs_there),
 	    STORY(nodes_that_outlive_their_run_are_taken_back_by_the_hub),
 	    STORY(a_booking_that_expires_before_another_check_is_ready_is_a_failed_attempt),
+	    STORY(nodes_behind_a_silent_member_are_asked_for_elsewhere_in_the_end),
+	    STORY(who_comes_back_after_an_eviction_gets_new_nodes),
 	    STORY(pod_sets_that_use_nothing_managed_need_no_nodes),
 	    STORY(restarts_in_the_middle_change_nothing),
 	    STORY(a_deleted_job_takes_its_request_along),

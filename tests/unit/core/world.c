@@ -92,6 +92,7 @@ static void start(struct world *w)
 					       .kueue = &kueue,
 					       .provision_parallel = w->provision_parallel,
 					       .provision_patience = w->provision_patience,
+					       .provision_discovery = w->provision_discovery,
 					       .hot_swap = true,
 					       .not_ready_for = 5 * USEC_PER_SEC,
 					       .clock = clock_of,

@@ -52,7 +52,7 @@ struct world {
 	struct cJSON *kueue_tree;
 	struct arena kueue_mem;
 	uint32_t provision_parallel;
-	usec provision_patience;
+	usec provision_patience, provision_discovery;
 	uint64_t seed;
 	struct VEC(struct order *) orders; /* sent and not answered, oldest first */
 	struct model *members[WORLD_MEMBERS];
