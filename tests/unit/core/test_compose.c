@@ -172,6 +172,48 @@ static void a_tf_job_asks_its_roles_in_kueues_order(void **state)
 	done(&c);
 }
 
+/* XGBoostJob, PaddleJob and JAXJob: master, worker; absent roles are skipped, replicas are 1. */
+static void the_siblings_ask_master_and_worker(void **state)
+{
+	struct composed c;
+
+	(void)state;
+	compose(TYPE_XGBOOST_JOB,
+		"{'spec':{'xgbReplicaSpecs':{'Worker':{'replicas':3,'template':" POD(
+		    "2") "},"
+			 "'Master':{'template':" POD("1") "}}}}",
+		&plain, &c);
+	expect_sets(&c, "master 1*1000, worker 3*2000");
+	done(&c);
+	compose(TYPE_PADDLE_JOB,
+		"{'spec':{'paddleReplicaSpecs':{'Worker':{'replicas':2,'template':" POD("2") "}}}}",
+		&plain, &c);
+	expect_sets(&c, "worker 2*2000");
+	done(&c);
+	compose(TYPE_JAX_JOB,
+		"{'spec':{'jaxReplicaSpecs':{'Worker':{'template':" POD("'1500m'") "}}}}", &plain,
+		&c);
+	expect_sets(&c, "worker 1*1500");
+	done(&c);
+}
+
+/* Without a class of the policy that of the first role that names one, in the order of pod sets. */
+static void the_first_role_that_names_a_class_decides(void **state)
+{
+	struct composed c;
+
+	(void)state;
+	compose(TYPE_TF_JOB,
+		"{'spec':{'tfReplicaSpecs':{'Evaluator':{'template':" CLASSED(
+		    "1", "late") "},"
+				 "'Worker':{'template':" CLASSED(
+				     "1", "early") "},'Chief':{'template':" POD("1") "}}}}",
+		&plain, &c);
+	expect_sets(&c, "chief 1*1000, worker 1*1000, evaluator 1*1000");
+	assert_text(c.w.priority_class, "early");
+	done(&c);
+}
+
 static void an_mpi_job_asks_launcher_then_worker(void **state)
 {
 	struct composed c;
@@ -199,6 +241,22 @@ static void a_ray_job_asks_head_and_groups_and_no_submitter(void **state)
 	(void)state;
 	compose(TYPE_RAY_JOB, "{'spec':{" RAY_CLUSTER "}}", &plain, &c);
 	expect_sets(&c, "head 1*2000, gpu 6*1000");
+	done(&c);
+}
+
+/* Workers of several hosts are counted in pods; a suspended group asks none. */
+static void a_ray_cluster_asks_head_and_groups(void **state)
+{
+	struct composed c;
+
+	(void)state;
+	compose(TYPE_RAY_CLUSTER,
+		"{'spec':{'headGroupSpec':{'template':" POD(
+		    "2") "},'workerGroupSpecs':[{'groupName':'a','replicas':2,'numOfHosts':4,"
+			 "'template':" POD("1") "},{'groupName':'b','replicas':5,'suspend':true,"
+						"'template':" POD("1") "}]}}",
+		&plain, &c);
+	expect_sets(&c, "head 1*2000, a 8*1000");
 	done(&c);
 }
 
@@ -318,7 +376,10 @@ int main(void)
 	    cmocka_unit_test(
 		a_pytorch_job_asks_master_then_worker_and_its_policys_class_goes_first),
 	    cmocka_unit_test(a_tf_job_asks_its_roles_in_kueues_order),
+	    cmocka_unit_test(the_siblings_ask_master_and_worker),
+	    cmocka_unit_test(the_first_role_that_names_a_class_decides),
 	    cmocka_unit_test(an_mpi_job_asks_launcher_then_worker),
+	    cmocka_unit_test(a_ray_cluster_asks_head_and_groups),
 	    cmocka_unit_test(a_ray_job_asks_head_and_groups_and_no_submitter),
 	    cmocka_unit_test(the_setting_counts_a_ray_jobs_submitter),
 	    cmocka_unit_test(the_label_goes_before_the_default_class_and_that_before_the_pods),

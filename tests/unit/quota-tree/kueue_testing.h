@@ -246,4 +246,53 @@ static inline void kt_check(struct kueue_forest *f)
 	assert_ok(kueue_forest_check(f, &err), &err);
 }
 
+/* ---- flavors and victims, as texts ---- */
+
+/* A ClusterQueue of cpu in several flavors, "one two", with a quota each. */
+static inline uint32_t kt_queue_in(struct kt_world *w, const char *name, const char *cohort,
+				   const char *flavors, const struct kueue_quota *quotas,
+				   const struct kueue_queue_spec *more)
+{
+	struct span names[8], rest = span_of(flavors);
+	struct kueue_group_spec group = {kt_cpu, 1, names, 0, quotas};
+
+	while (rest.len) {
+		struct span flavor = span_split(&rest, ' ');
+		const struct kueue_flavor_spec spec = {.name = flavor};
+		struct err err = ERR_INIT;
+		assert_true(group.n_flavors < ARRAY_LEN(names));
+		names[group.n_flavors++] = flavor;
+		uint32_t known = kueue_forest_flavor(w->f, flavor);
+		if (known == KUEUE_NONE || !kueue_forest_flavor_spec(w->f, known))
+			assert_ok(kueue_forest_set_flavor(w->f, &spec, &err), &err);
+	}
+	return kt_queue_of(w->f, name, cohort, &group, 1, more);
+}
+
+/* "name:Reason name:Reason" of w->v. */
+static inline const char *kt_victims_text(const struct kt_world *w)
+{
+	static char text[512];
+	size_t len = 0;
+
+	text[0] = '\0';
+	vec_foreach (&w->v.items, v)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s:%s", len ? " " : "",
+					SPAN_ARGS(v->workload->name),
+					kueue_preempt_reason_to_string(v->reason));
+	kt_check(w->f);
+	return text;
+}
+
+/* The same of one that is assigned first; "NoFit" when it has no flavor. */
+static inline const char *kt_victims(struct kt_world *w, const struct kueue_workload *wl,
+				     const struct kueue_room *room)
+{
+	kueue_assign(w->f, wl, NULL, &w->a);
+	if (w->a.mode == KUEUE_NO_FIT)
+		return "NoFit";
+	kueue_preempt(w->f, wl, &w->a, room, &w->v);
+	return kt_victims_text(w);
+}
+
 #endif

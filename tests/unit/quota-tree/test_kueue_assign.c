@@ -10,12 +10,8 @@ static uint32_t queue_of_two(struct kt_world *w, const char *name, const char *c
 			     struct kueue_quota one, struct kueue_quota two,
 			     const struct kueue_queue_spec *more)
 {
-	const struct kueue_quota quotas[] = {one, two};
-	const struct kueue_group_spec group = {kt_cpu, 1, two_flavors, 2, quotas};
-
-	kt_flavor(w->f, "one");
-	kt_flavor(w->f, "two");
-	return kt_queue_of(w->f, name, cohort, &group, 1, more);
+	return kt_queue_in(w, name, cohort, "one two", (const struct kueue_quota[]){one, two},
+			   more);
 }
 
 static struct kueue_quota nominal(int64_t value)

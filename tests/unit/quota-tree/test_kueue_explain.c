@@ -5,8 +5,6 @@
 #include "kueue_testing.h"
 #include "quota-tree/kueue_explain.h"
 
-static const struct span three[] = {SPAN("one"), SPAN("two"), SPAN("three")};
-
 /* "one" has 2 cpu, "two" 10 (8 of them held), "three" 4 on tainted nodes. */
 static uint32_t queue_of_three(struct kt_world *w, const struct kueue_queue_spec *more)
 {
@@ -15,13 +13,10 @@ static uint32_t queue_of_three(struct kt_world *w, const struct kueue_queue_spec
 	static const struct taint taint = {SPAN("gpu"), SPAN("yes"), TAINT_NO_SCHEDULE};
 	const struct kueue_flavor_spec tainted = {
 	    .name = SPAN("three"), .taints = &taint, .n_taints = 1};
-	const struct kueue_group_spec group = {kt_cpu, 1, three, 3, quotas};
 	struct err err = ERR_INIT;
 
-	kt_flavor(w->f, "one");
-	kt_flavor(w->f, "two");
 	assert_ok(kueue_forest_set_flavor(w->f, &tainted, &err), &err);
-	return kt_queue_of(w->f, "q", NULL, &group, 1, more);
+	return kt_queue_in(w, "q", NULL, "one two three", quotas, more);
 }
 
 static const char *reason_of(struct kt_world *w, const struct kueue_explanation *e, size_t flavor)

@@ -22,30 +22,7 @@ static struct kueue_queue_spec never(void)
 	return policies(KUEUE_PREEMPT_NEVER, KUEUE_PREEMPT_NEVER);
 }
 
-/* "name:Reason name:Reason" of the victims of one that is assigned first. */
-static const char *victims_with(struct kt_world *w, const struct kueue_workload *wl,
-				const struct kueue_room *room)
-{
-	static char text[512];
-	size_t len = 0;
-
-	text[0] = '\0';
-	kueue_assign(w->f, wl, NULL, &w->a);
-	if (w->a.mode == KUEUE_NO_FIT)
-		return "NoFit";
-	kueue_preempt(w->f, wl, &w->a, room, &w->v);
-	vec_foreach (&w->v.items, v)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s:%s", len ? " " : "",
-					SPAN_ARGS(v->workload->name),
-					kueue_preempt_reason_to_string(v->reason));
-	kt_check(w->f);
-	return text;
-}
-
-static const char *victims(struct kt_world *w, const struct kueue_workload *wl)
-{
-	return victims_with(w, wl, NULL);
-}
+#define victims(w, wl) kt_victims(w, wl, NULL)
 
 /* ---- the own queue ---- */
 
@@ -459,11 +436,11 @@ static void victims_serve_nodes_where_quota_is_free(void **state)
 	kt_hold(&w, q, "zz", 0, 1, "default", 2);
 	kt_hold(&w, q, "aa", 1, 1, "default", 2);
 	assert_string_equal(victims(&w, in), ""); /* quota alone asks for nobody */
-	assert_string_equal(victims_with(&w, in, &room), "aa:InClusterQueue");
+	assert_string_equal(kt_victims(&w, in, &room), "aa:InClusterQueue");
 	assert_int_equal(nodes.free, 0);
 	assert_int_equal(nodes.taken, nodes.given);
 	nodes.needed = 2; /* nobody has a second node */
-	assert_string_equal(victims_with(&w, in, &room), "");
+	assert_string_equal(kt_victims(&w, in, &room), "");
 	assert_int_equal(nodes.free, 0);
 	kt_done(&w);
 }
@@ -482,7 +459,7 @@ static void victims_serve_quota_and_nodes_together(void **state)
 	kt_hold(&w, q, "zz", 0, 1, "default", 2);
 	kt_hold(&w, q, "aa", 1, 1, "default", 2);
 	assert_string_equal(victims(&w, in), "zz:InClusterQueue");
-	assert_string_equal(victims_with(&w, in, &room), "aa:InClusterQueue");
+	assert_string_equal(kt_victims(&w, in, &room), "aa:InClusterQueue");
 	assert_int_equal(nodes.free, 0);
 	assert_int_equal(nodes.taken, nodes.given);
 	kt_done(&w);

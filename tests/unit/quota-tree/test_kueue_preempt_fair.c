@@ -38,23 +38,7 @@ static void hold_ones(struct kt_world *w, uint32_t q, const char *name, int n)
 	}
 }
 
-static const char *victims(struct kt_world *w, const struct kueue_workload *wl)
-{
-	static char text[512];
-	size_t len = 0;
-
-	text[0] = '\0';
-	kueue_assign(w->f, wl, NULL, &w->a);
-	if (w->a.mode == KUEUE_NO_FIT)
-		return "NoFit";
-	kueue_preempt(w->f, wl, &w->a, NULL, &w->v);
-	vec_foreach (&w->v.items, v)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s:%s", len ? " " : "",
-					SPAN_ARGS(v->workload->name),
-					kueue_preempt_reason_to_string(v->reason));
-	kt_check(w->f);
-	return text;
-}
+#define victims(w, wl) kt_victims(w, wl, NULL)
 
 static void a_smaller_share_takes_from_a_larger(void **state)
 {

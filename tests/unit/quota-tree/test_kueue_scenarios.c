@@ -534,8 +534,6 @@ static int cmp_victims(const void *a, const void *b)
 static void play(const struct scenario *s, bool is_fair)
 {
 	struct kueue_options options = kueue_options_default();
-	char text[512] = "";
-	size_t len = 0;
 
 	options.fair_sharing = is_fair;
 	options.n_fair_strategies = s->one_strategy;
@@ -551,13 +549,9 @@ static void play(const struct scenario *s, bool is_fair)
 	kueue_preempt(w.f, kt_workload(&w, q, "in", s->priority, 9, s->cpu), &w.a, NULL, &w.v);
 	if (w.v.items.len)
 		qsort(w.v.items.items, w.v.items.len, sizeof(*w.v.items.items), cmp_victims);
-	vec_foreach (&w.v.items, v)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s:%s", len ? " " : "",
-					SPAN_ARGS(v->workload->name),
-					kueue_preempt_reason_to_string(v->reason));
+	const char *text = kt_victims_text(&w);
 	if (strcmp(text, s->victims) != 0)
 		fail_msg("%s: \"%s\", expected \"%s\"", s->what, text, s->victims);
-	kt_check(w.f);
 	kt_done(&w);
 }
 
