@@ -22,6 +22,7 @@ struct sim {
 	struct world w;
 	uint64_t random;
 	size_t n_jobs, n_own;
+	bool leveled; /* the flavor has a topology, and some jobs ask for a rack */
 	bool deleted[MAX_JOBS], refused[MAX_JOBS];
 };
 
@@ -46,15 +47,21 @@ static void open_sim(struct sim *s, uint64_t seed)
 {
 	char text[1024];
 
-	*s = (struct sim){.random = seed * 0x9e3779b97f4a7c15ULL + 1};
+	*s = (struct sim){.random = seed * 0x9e3779b97f4a7c15ULL + 1, .leveled = seed % 4 == 3};
 	s->w.seed = seed * 100003;
 	s->w.keep_finished = 3600 * USEC_PER_SEC;
 	world_open(&s->w);
 	s->w.after_turn = world_check;
 	must(s, TYPE_WORKLOAD_PRIORITY_CLASS,
 	     "{" API "'WorkloadPriorityClass','metadata':{'name':'high'},'value':1000}");
+	if (s->leveled)
+		must(s, TYPE_TOPOLOGY,
+		     "{" API "'Topology','metadata':{'name':'site'},'spec':{'levels':[{'nodeLabel':"
+		     "'cloud.example.com/block'},{'nodeLabel':'cloud.example.com/rack'}]}}");
 	must(s, TYPE_RESOURCE_FLAVOR,
-	     "{" API "'ResourceFlavor','metadata':{'name':'f'},'spec':{}}");
+	     s->leveled ? "{" API "'ResourceFlavor','metadata':{'name':'f'},'spec':{'topologyName':"
+			  "'site','nodeLabels':{'cloud.example.com/block':'A'}}}"
+			: "{" API "'ResourceFlavor','metadata':{'name':'f'},'spec':{}}");
 	for (int q = 0; q < 2; q++) {
 		(void)snprintf(
 		    text, sizeof(text),
@@ -71,8 +78,32 @@ static void open_sim(struct sim *s, uint64_t seed)
 			       q, q);
 		must(s, TYPE_LOCAL_QUEUE, text);
 	}
-	world_join(&s->w, "c1", 1, 4 + (int)below(s, 4));
-	world_join(&s->w, "c2", 2, 3);
+	struct model *m1 = world_join(&s->w, "c1", 1, 4 + (int)below(s, 4));
+	struct model *m2 = world_join(&s->w, "c2", 2, 3);
+	if (!s->leveled)
+		return;
+	model_place_node(m1, "c1-n0", "A", "r1");
+	model_place_node(m2, "c2-n0", "A", "r1");
+	model_place_node(m2, "c2-n1", "A", "r2");
+	world_streams(&s->w);
+}
+
+/* The job's text with a rack asked for, every other time. */
+static char *with_rack(struct sim *s, char *take_text)
+{
+	static const char spec[] = "'template':{";
+	char *at = strstr(take_text, spec);
+	auto_buf b = BUF_INIT;
+
+	if (!s->leveled || s->n_jobs % 2)
+		return take_text;
+	at += strlen(spec);
+	buf_add(&b, take_text, (size_t)(at - take_text));
+	buf_add_str(&b, "'metadata':{'annotations':{'kueue.x-k8s.io/podset-required-topology':"
+			"'cloud.example.com/rack'}},");
+	buf_add_str(&b, at);
+	free(take_text);
+	return buf_steal(&b, NULL);
 }
 
 /* ---- steps ---- */
@@ -98,8 +129,8 @@ static void step_create(struct sim *s)
 	job_name(s->n_jobs, name);
 	(void)snprintf(more, sizeof(more), ",'labels':{'kueue.x-k8s.io/queue-name':'lq%u'%s}",
 		       below(s, 2), below(s, 3) ? "" : ",'kueue.x-k8s.io/priority-class':'high'");
-	auto_free char *text =
-	    world_job_text("default", name, 1 + (int)below(s, 2), 1 + (int)below(s, 2), more);
+	int cpus = 1 + (int)below(s, 2), pods = 1 + (int)below(s, 2);
+	auto_free char *text = with_rack(s, world_job_text("default", name, pods, cpus, more));
 	world_send_create(&s->w, TYPE_JOB, text);
 	await(s);
 	s->refused[s->n_jobs++] = s->w.err.kind != ERR_NONE;

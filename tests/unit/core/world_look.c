@@ -183,11 +183,13 @@ static int by_text(const void *a, const void *b)
 static void add_job(const struct world *w, const struct job *j, struct buf *b)
 {
 	const struct core *c = w->core;
-	/* What a withdrawal learns of the copy is read again. */
+	/* What a withdrawal learns of the copy is read again; what held its job back, and where it
+	 * waits, is looked at when that is done. */
 	bool withdrawing = j->dispatch.step == DISPATCH_WITHDRAWING;
 
 	buf_addf(b, "%s/%s priority=%d attempt=%" PRId64 " hold=%d holds=%d must_queue=%d", j->ns,
-		 j->name, j->priority, j->first_attempt, (int)j->hold, j->holds, j->must_queue);
+		 j->name, j->priority, j->first_attempt, withdrawing ? 0 : (int)j->hold, j->holds,
+		 j->must_queue);
 	buf_addf(b, " member=%u epoch=%" PRIu64 " uid=%s withdrawing=%d", j->dispatch.member,
 		 j->dispatch.epoch, withdrawing ? "" : j->dispatch.uid, withdrawing);
 	/* Of a job that is over, a record that came back knows the pods that are told of since. */
@@ -196,7 +198,8 @@ static void add_job(const struct world *w, const struct job *j, struct buf *b)
 	if (j->workload)
 		buf_addf(b, " workload=%d wait=%d evicted=%d",
 			 j->workload->unit ? (int)j->workload->unit->state : -1,
-			 (int)j->workload->wait, j->workload->evicted_at != 0);
+			 withdrawing && !j->workload->unit ? -1 : (int)j->workload->wait,
+			 j->workload->evicted_at != 0);
 	if (j->unit)
 		buf_addf(b, " unit=%s position=%zu",
 			 elastic_tree_path(c->quota.tree, elastic_unit_node(j->unit)).ptr,
