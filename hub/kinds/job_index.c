@@ -10,6 +10,7 @@
 #include "kinds/job_shape.h"
 #include "kinds/types.h"
 #include "kube/field_errors.h"
+#include "kube/quantity.h"
 
 static struct span label(const struct cJSON *job, const char *where, const char *key)
 {
@@ -62,6 +63,53 @@ static void read_policy(const struct job_shape *s, const struct cJSON *job, stru
 		d->ttl_seconds = ttl;
 }
 
+static int64_t amount_of(const struct cJSON *requests, const char *resource, unsigned flags,
+			 int64_t otherwise)
+{
+	int64_t v;
+
+	/* Its own resources replace all that KubeRay would give. */
+	if (!requests)
+		return otherwise;
+	return json_get(requests, resource) &&
+		       quantity_from_node(json_get(requests, resource), flags, &v) == 0 && v > 0
+		   ? v
+		   : 0;
+}
+
+static void add_amount(struct job_pod_set *set, const char *resource, int64_t value,
+		       struct arena *mem)
+{
+	struct info_amount *all = arena_array(mem, struct info_amount, set->pod.n_requests + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->pod.n_requests; i++) {
+		all[n] = set->pod.requests[i];
+		if (span_is(all[n].resource, resource)) {
+			all[n].value = num_add_sat(all[n].value, value);
+			value = 0;
+		}
+		n++;
+	}
+	if (value)
+		all[n++] = (struct info_amount){span_of(resource), value};
+	set->pod.requests = all;
+	set->pod.n_requests = n;
+}
+
+/* The autoscaler runs beside the head: 500m and 512Mi unless its options say more (KubeRay;
+ * reference/kueue.md 2.11). A head whose start-up containers ask more than all that run is counted
+ * a little too large. */
+static void add_autoscaler(const struct job_template *t, struct job_pod_set *set, struct arena *mem)
+{
+	const struct cJSON *resources = json_get(t->autoscaler_options, "resources");
+	const struct cJSON *requests = json_get(resources, "requests");
+
+	requests = requests ? requests : resources;
+	add_amount(set, "cpu", amount_of(requests, "cpu", QUANTITY_MILLI, 500), mem);
+	add_amount(set, "memory", amount_of(requests, "memory", QUANTITY_WHOLE, 512 << 20), mem);
+}
+
 static int read_pod_set(const struct job_template *t, struct arena *mem, struct job_digest *d,
 			struct field_errors *errors)
 {
@@ -70,6 +118,8 @@ static int read_pod_set(const struct job_template *t, struct arena *mem, struct 
 
 	if (r < 0)
 		return r;
+	if (t->autoscaler)
+		add_autoscaler(t, set, mem);
 	if (!d->provisioning_request.ptr)
 		d->provisioning_request =
 		    first_of(label(t->node, "annotations", JOB_KEY_CONSUME),

@@ -217,6 +217,8 @@ static void push_cluster(const struct cJSON *cluster, const char *root, struct a
 		t->path = text(mem, "%s.headGroupSpec.template", root);
 		t->node = json_get(head, "template");
 		t->count = 1;
+		t->autoscaler = json_bool(cluster, "enableInTreeAutoscaling", false);
+		t->autoscaler_options = json_get(cluster, "autoscalerOptions");
 	}
 	json_foreach (groups, g)
 		push_group(g, root, i++, mem, ret);

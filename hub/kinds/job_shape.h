@@ -20,6 +20,9 @@ struct job_template {
 	const char *topology; /* node label of which each group takes a domain alone, or NULL */
 	bool uncounted;	      /* a helper that is no part of the gang: a RayJob's submitter */
 	int64_t min_count;    /* 0, or how many pods are enough when no more fit */
+	/* Ray: its controller adds the autoscaler's container, with these autoscalerOptions. */
+	bool autoscaler;
+	const struct cJSON *autoscaler_options;
 };
 
 struct job_templates {

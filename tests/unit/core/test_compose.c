@@ -260,6 +260,29 @@ static void a_ray_cluster_asks_head_and_groups(void **state)
 	done(&c);
 }
 
+/* 2 cpus and the autoscaler's 500m and 512Mi, or what its options say instead. */
+static void a_head_with_an_autoscaler_asks_for_both(void **state)
+{
+	struct composed c;
+
+	(void)state;
+	compose(
+	    TYPE_RAY_CLUSTER,
+	    "{'spec':{'enableInTreeAutoscaling':true,'headGroupSpec':{'template':" POD(
+		"2") "},'workerGroupSpecs':[{'groupName':'a','replicas':2,'template':" POD("1") "}]}}",
+	    &plain, &c);
+	expect_sets(&c, "head 1*2500, a 2*1000");
+	assert_int_equal(c.w.pod_sets[0].pod.requests[1].value, 512 << 20);
+	done(&c);
+	compose(TYPE_RAY_JOB,
+		"{'spec':{'rayClusterSpec':{'enableInTreeAutoscaling':true,'autoscalerOptions':"
+		"{'resources':{'requests':{'cpu':'100m'}}},'headGroupSpec':{'template':" POD(
+		    "2") "},'workerGroupSpecs':[]}}}",
+		&plain, &c);
+	expect_sets(&c, "head 1*2100");
+	done(&c);
+}
+
 static void the_setting_counts_a_ray_jobs_submitter(void **state)
 {
 	const struct compose_options counted = {.ray_submitter = true};
@@ -380,6 +403,7 @@ int main(void)
 	    cmocka_unit_test(the_first_role_that_names_a_class_decides),
 	    cmocka_unit_test(an_mpi_job_asks_launcher_then_worker),
 	    cmocka_unit_test(a_ray_cluster_asks_head_and_groups),
+	    cmocka_unit_test(a_head_with_an_autoscaler_asks_for_both),
 	    cmocka_unit_test(a_ray_job_asks_head_and_groups_and_no_submitter),
 	    cmocka_unit_test(the_setting_counts_a_ray_jobs_submitter),
 	    cmocka_unit_test(the_label_goes_before_the_default_class_and_that_before_the_pods),
