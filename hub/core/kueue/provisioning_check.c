@@ -427,6 +427,8 @@ static bool look(struct core *c, struct workload *w)
 		w->checking = true; /* looked at again when it is there */
 		break;
 	}
+	if (w->provisioning)
+		w->provisioning->managed = provisioning_object_managed(c, w);
 	wake_requests(c, w);
 	return true;
 }

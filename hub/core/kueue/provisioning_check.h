@@ -21,7 +21,8 @@ struct provisioning_check { /* of one workload; NULL while it holds no quota */
 	char *check, *request;
 	int32_t attempt;
 	bool ready;
-	char *told; /* the check's message as last written */
+	uint64_t managed; /* bit per pod set: its pods go to the nodes that are asked for */
+	char *told;	  /* the check's message as last written */
 };
 
 /* How a request is to be decided. */

@@ -207,6 +207,20 @@ enum provisioning_made provisioning_object_make(struct core *c, struct workload 
 	return ret;
 }
 
+uint64_t provisioning_object_managed(struct core *c, struct workload *w)
+{
+	uint64_t bits = 0;
+	struct parts p;
+
+	if (parts_read(c, w, &p) < 0)
+		bits = UINT64_MAX;
+	else
+		for (size_t i = 0; i < p.digest.n_pod_sets && i < 64; i++)
+			bits |= p.spec.managed[i] ? UINT64_C(1) << i : 0;
+	parts_done(&p);
+	return bits;
+}
+
 int provisioning_object_updates(struct core *c, struct workload *w, const struct cJSON *status,
 				struct buf *out)
 {

@@ -18,6 +18,8 @@ enum provisioning_made {
 
 /* Of w->provisioning. At most REGISTRY_RESERVE rows. */
 enum provisioning_made provisioning_object_make(struct core *c, struct workload *w);
+/* Which pod sets its check manages, a bit each; all where that cannot be known. */
+uint64_t provisioning_object_managed(struct core *c, struct workload *w);
 /* podSetUpdates of its check; `status`: of the request or NULL. */
 int provisioning_object_updates(struct core *c, struct workload *w, const struct cJSON *status,
 				struct buf *out);

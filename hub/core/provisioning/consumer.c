@@ -2,6 +2,7 @@
 
 #include "core/admission/settle.h"
 #include "core/job.h"
+#include "core/kueue/admission.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/local_queue.h"
 #include "core/kueue/provisioning_check.h"
@@ -30,6 +31,35 @@ static enum source source_of(const struct core *c, const struct job *j,
 	return SOURCE_NONE;
 }
 
+/* The pods that its check does not manage find room on the member as any others do. */
+static bool fit_others(struct core *c, struct job *j, uint32_t view, struct placement_decision *ret)
+{
+	const struct workload *w = j->workload;
+	auto_arena mem = ARENA_INIT;
+	const struct propagation_policy *policy = settle_policy(c, j);
+	struct err err = ERR_INIT;
+	struct ask *ask;
+	bool any = false;
+
+	*ret = (struct placement_decision){.cluster = view};
+	if (j->digest.provisioning_request.len || !w || !w->provisioning)
+		return true;
+	struct job_term *terms = admission_terms(c, w, w->sets, w->n_sets, &mem);
+	for (size_t i = 0; i < j->digest.n_pod_sets; i++) {
+		bool managed = i >= 64 || w->provisioning->managed & UINT64_C(1) << i;
+		any = any || (!managed && j->digest.pod_sets[i].count > 0);
+		if (managed)
+			terms[i].count = 0;
+	}
+	if (!any)
+		return true;
+	if (job_ask_trial(c, j, policy, terms, &ask, &err) < 0)
+		return false;
+	bool fits = placement_decide_on(c->placer, ask, view, ret);
+	placer_ask_unref(c->placer, ask);
+	return fits;
+}
+
 bool consumer_decide(struct core *c, const struct job *j,
 		     const struct placement_exclusion *excluded, size_t n_excluded,
 		     struct placement_decision *ret)
@@ -44,8 +74,7 @@ bool consumer_decide(struct core *c, const struct job *j,
 		const struct member *m = t ? member_by_number(c, t->member) : NULL;
 		if (!m || m->condition != MEMBER_READY || m->view == CLUSTER_NONE)
 			return false;
-		*ret = (struct placement_decision){.cluster = m->view};
-		return true;
+		return fit_others(c, job_by_number(c, j->number), m->view, ret);
 	}
 	case SOURCE_UNKNOWN:
 	default:

@@ -4,8 +4,9 @@
  * Jobs whose pods take the nodes of a ProvisioningRequest: those that name one in an annotation of
  * their pods (consume-provisioning-request, in either spelling), and those whose queue has a
  * provisioning check. They go to the member that holds the nodes and nowhere else, and not before
- * the nodes are there: Provisioned=True is the member's word that the gang fits, so no node is
- * looked for here (DESIGN section 6, "reserved").
+ * the nodes are there: Provisioned=True is the member's word that they fit, so no node is looked
+ * for here (DESIGN section 6, "reserved"). Pod sets that the check does not manage are placed on
+ * the same member as any others; the gang goes when they fit too.
  */
 #include "core/provisioning/request.h"
 

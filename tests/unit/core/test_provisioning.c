@@ -709,6 +709,47 @@ static void pod_sets_that_use_nothing_managed_need_no_nodes(void **state)
 	assert_int_equal(world_count(w, TYPE_PROVISIONING_REQUEST, "default"), 0);
 }
 
+static void pods_that_the_check_does_not_manage_need_room_of_their_own(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 0, 8);
+
+	checked_queue(w, ",'managedResources':['nvidia.com/gpu']");
+	assert_int_equal(
+	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq",
+			"{'spec':{'resourceGroups':[{'coveredResources':['cpu','nvidia.com/gpu'],"
+			"'flavors':[{'name':'f','resources':[{'name':'cpu','nominalQuota':10},{"
+			"'name':'nvidia.com/gpu','nominalQuota':10}]}]}]}}"),
+	    ERR_NONE);
+	create(w, TYPE_PYTORCH_JOB,
+	       "{'apiVersion':'kubeflow.org/v1','kind':'PyTorchJob','metadata':{'name':'p',"
+	       "'namespace':'default','labels':{'kueue.x-k8s.io/queue-name':'lq'}},'spec':{"
+	       "'pytorchReplicaSpecs':{'Master':{'replicas':1,'template':{'spec':{'containers':[{"
+	       "'name':'pytorch','image':'i','resources':{'requests':{'cpu':'2'}}}]}}},'Worker':{"
+	       "'replicas':2,'template':{'spec':{'containers':[{'name':'pytorch','image':'i',"
+	       "'resources':{'limits':{'cpu':'1','nvidia.com/gpu':'1'}}}]}}}}}}");
+	world_settle(w);
+	const struct job *j = world_record(w, TYPE_PYTORCH_JOB, "default", "p");
+	char name[STORE_MAX_NAME + 16];
+	(void)snprintf(name, sizeof(name), "%.*s-prov-1", SPAN_ARGS(j->workload->name));
+	assert_string_equal(field(w, name, "spec.podSets.0.count"), "2");
+	/* Their nodes are kept for the workers; the hub knows of none for the master. */
+	model_set_status(m, model_copy(m, "default", name), CONDITIONS(ACCEPTED "," PROVISIONED));
+	world_settle(w);
+	assert_null(model_copy(m, "default", "p"));
+	assert_string_equal(world_field(w, TYPE_WORKLOAD, "default",
+					j->workload->key + strlen("default/"),
+					"status.admissionChecks.0.state"),
+			    "Ready");
+	(void)model_add_node(m, "plain", 4, 0);
+	model_label_nodes(m, "pool", "queued");
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "p"));
+	world_restart(w);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "p"));
+}
+
 static void restarts_in_the_middle_change_nothing(void **state)
 {
 	struct world *w = *state;
@@ -877,6 +918,7 @@ int main(void)
 	    STORY(nodes_behind_a_silent_member_are_asked_for_elsewhere_in_the_end),
 	    STORY(who_comes_back_after_an_eviction_gets_new_nodes),
 	    STORY(pod_sets_that_use_nothing_managed_need_no_nodes),
+	    STORY(pods_that_the_check_does_not_manage_need_room_of_their_own),
 	    STORY(restarts_in_the_middle_change_nothing),
 	    STORY(a_deleted_job_takes_its_request_along),
 	    STORY(a_request_of_a_check_that_somebody_deletes_is_made_again),
