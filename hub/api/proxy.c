@@ -76,12 +76,20 @@ static void to_pod(struct call *c)
 
 static void to_connection(struct call *c)
 {
-	if (c->request->upgrade)
+	struct err e = ERR_INIT;
+	struct span member = SPAN_NONE, name = c->info.name;
+
+	if (c->request->upgrade) {
 		to_pod(c);
-	else
+	} else if (!c->listener->backend->runs_pods && find_pod(c, &member, &name, &e) < 0) {
+		call_fail(c, &e);
+		call_finish(c);
+	} else {
 		refuse(c, ERR_BAD_REQUEST,
-		       "Upgrade request required: exec, attach and portforward go over WebSockets "
-		       "(kubectl 1.31 or newer)");
+		       "Upgrade request required: exec, attach and portforward go over WebSockets, "
+		       "not SPDY/3.1; use kubectl 1.31 or newer (when it is, its WebSocket was "
+		       "refused first, and -v=4 shows why)");
+	}
 }
 
 void call_proxy(struct call *c)

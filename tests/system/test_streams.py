@@ -125,7 +125,22 @@ def story_old_clients(fleet):
     for method in ("POST", "GET"):
         said = refusal(fleet.hub.kubeconfig, PODS + "/train-master-0/exec?command=true&stdout=1",
                        method=method, upgrade="SPDY/3.1")
-        check(said["code"] == 403 and "kubectl 1.31" in said["message"], f"{method} of SPDY/3.1", said)
+        check(said["code"] == 400 and "kubectl 1.31" in said["message"], f"{method} of SPDY/3.1", said)
+        said = refusal(fleet.hub.kubeconfig, PODS + "/nobody/exec?command=true&stdout=1",
+                       method=method, upgrade="SPDY/3.1")
+        check(said["code"] == 404 and 'pods "nobody" not found' in said["message"],
+              f"{method} of SPDY/3.1 to a pod that is not there", said)
+    fleet.client.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+        "metadata": {"name": "eve"}, "subjects": [{"kind": "User", "name": "eve"}],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                    "name": "view"}})
+    while fleet.client.raw("GET", PODS, headers={"Impersonate-User": "eve"})[0] == 403:
+        pass  # the authorizer follows the store
+    for k in modern(fleet) + old:
+        bad = k.run("exec", "train-master-0", "--as=eve", "--", "true")
+        check(bad.returncode == 1 and
+              'User "eve" cannot create resource "pods/exec"' in bad.stderr,
+              f"{k.version}: who may not is told so: {bad.stderr.strip()}", bad)
     code, _, body = fleet.client.raw("POST", PODS + "/train-master-0/exec", "{}", command="true")
     check(code == 400 and "Upgrade request required" in body.decode(),
           "without an upgrade there is nothing to answer", body)
