@@ -70,7 +70,7 @@ int lws_hdr_total_length(struct lws *wsi, enum lws_token_indexes token)
 	}
 	if (token == WSI_TOKEN_UPGRADE && fn(wsi, token) > 0 &&
 	    (lws_hdr_copy_fragment(wsi, word, sizeof(word), token, 0) < 0 ||
-	     strcasecmp(word + 1, CONFIRMED + 1) != 0))
+	     strcasecmp(&word[1], &CONFIRMED[1]) != 0))
 		return 0;
 	return fn(wsi, token);
 }
