@@ -215,6 +215,34 @@ static void keys_of_a_list_and_items_of_a_set_are_unique(void **state)
 	       NULL, "", "items: Too many: 4: must have at most 3 items\n");
 }
 
+/* Names' patterns are matched by code: as the pattern would, which a group of nothing calls for. */
+static void the_patterns_of_names_say_what_they_say(void **state)
+{
+	static const char *const patterns[][2] = {
+	    {"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "(?:)^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
+	    {"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+	     "(?:)^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"},
+	};
+	static const char letters[] = "a0-.A";
+	char name[300] = "";
+
+	(void)state;
+	for (int n = 0; n < 5 * 5 * 5 * 5 * 6; n++) {
+		size_t len = (size_t)n % 6;
+		for (size_t i = 0, k = (size_t)n / 6; i < len; i++, k /= 5)
+			name[i] = letters[k % 5];
+		for (size_t p = 0; p < ARRAY_LEN(patterns); p++)
+			assert_int_equal(
+			    schema_pattern_matches(patterns[p][0], span_make(name, len)),
+			    schema_pattern_matches(patterns[p][1], span_make(name, len)));
+	}
+	memset(name, 'a', sizeof(name));
+	for (size_t p = 0; p < ARRAY_LEN(patterns); p++) {
+		assert_true(schema_pattern_matches(patterns[p][0], span_make(name, 63)));
+		assert_true(schema_pattern_matches(patterns[p][0], span_make(name, 300)));
+	}
+}
+
 static void a_hostile_pattern_matches_nothing_and_ends(void **state)
 {
 	(void)state;
@@ -287,6 +315,7 @@ int main(void)
 	    cmocka_unit_test(quantities_that_are_summed_must_be_whole_and_positive),
 	    cmocka_unit_test(strings_keep_their_formats),
 	    cmocka_unit_test(keys_of_a_list_and_items_of_a_set_are_unique),
+	    cmocka_unit_test(the_patterns_of_names_say_what_they_say),
 	    cmocka_unit_test(a_hostile_pattern_matches_nothing_and_ends),
 	    cmocka_unit_test(noted_unknown_fields_are_bounded),
 	    cmocka_unit_test(hooks_run_only_on_well_typed_objects),
