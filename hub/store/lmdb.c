@@ -177,6 +177,7 @@ static int open_all(struct lmdb_store *s, struct err *reterr)
 	atomic_store(&s->revision, s->state.revision);
 	atomic_store(&s->floor, s->state.floor);
 	s->readers_checked = clock_monotonic();
+	lmdb_resident_open(s);
 	return r;
 }
 
@@ -190,6 +191,7 @@ static void lmdb_close(struct store *base)
 			(void)mdb_env_sync(s->env, 1);
 		mdb_env_close(s->env);
 	}
+	lmdb_resident_close(s);
 	if (s->lock_fd >= 0)
 		(void)close(s->lock_fd);
 	pthread_mutex_destroy(&s->pool_lock);
@@ -255,7 +257,7 @@ int store_open_lmdb(const struct store_options *o, struct store **ret, struct er
 	s->base.ops = &ops;
 	store_options_complete(o, &s->options);
 	s->options.path = xstrdup(o->path);
-	s->lock_fd = -1;
+	s->lock_fd = s->statm_fd = -1;
 	s->old_row = s->old_bare = BUF_INIT;
 	pthread_mutex_init(&s->pool_lock, NULL);
 	pthread_mutex_init(&s->room_lock, NULL);

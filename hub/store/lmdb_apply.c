@@ -226,12 +226,17 @@ static void write_counters(struct batch *b)
 		 span_make((const char *)&b->state, sizeof(b->state)));
 }
 
+/* A row may map a hundred KiB around the pages that it touches. */
+#define ROWS_PER_CHECK 16
+
 static int fill(struct batch *b, struct store_change *changes, size_t n, bool pressure,
 		struct err *reterr)
 {
 	const uint64_t before = b->state.revision;
 
 	for (size_t i = 0; i < n; i++) {
+		if (i % ROWS_PER_CHECK == 0)
+			lmdb_resident_check(b->store);
 		int r = change(b, &changes[i], reterr);
 		if (r < 0)
 			return r;

@@ -9,7 +9,7 @@
  *   lmdb_trim.c   the log's tail
  *   lmdb_room.c   how much may still be written, and growth of the file ahead of need
  *   lmdb_read.c   readers, points, scans   lmdb_iter.c  ranges, states at a revision
- *   lmdb_log.c    the watch log
+ *   lmdb_log.c    the watch log                 lmdb_resident.c  pages that stay mapped
  *
  * Databases: "objects" (store_key.h -> row.h state), "log" (revision -> row.h log row, integer
  * keys, appended), "owners" (owner uid, object key -> nothing), "aux" (table byte, key -> value),
@@ -43,7 +43,8 @@ struct lmdb_store {
 	MDB_env *env;
 	MDB_dbi objects, log, owners, aux, main;
 	unsigned page_size;
-	int lock_fd, data_fd;
+	int lock_fd, data_fd, statm_fd;
+	void *map; /* where the file is mapped; NULL: not known */
 	uint8_t incarnation[STORE_UID_LEN];
 
 	/* the writer's */
@@ -55,6 +56,8 @@ struct lmdb_store {
 
 	/* anyone's */
 	_Atomic uint64_t revision, floor;
+	_Atomic uint64_t resident_allowed;
+	_Atomic uint32_t reads; /* ended so far */
 	pthread_mutex_t pool_lock;
 	struct lmdb_reader *pool; /* idle readers, their transactions reset */
 	size_t n_pool;
@@ -110,6 +113,13 @@ static inline struct span lmdb_span(MDB_val v)
 uint64_t lmdb_row_cost(const struct lmdb_store *s, size_t len);
 
 int lmdb_load_state(const struct lmdb_store *s, MDB_txn *txn, struct lmdb_state *ret);
+
+/* ---- lmdb_resident.c ---- */
+
+void lmdb_resident_open(struct lmdb_store *s);
+void lmdb_resident_close(struct lmdb_store *s);
+/* Any thread; a microsecond. */
+void lmdb_resident_check(struct lmdb_store *s);
 
 /* ---- the others ---- */
 

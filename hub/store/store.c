@@ -19,6 +19,8 @@ void store_options_complete(const struct store_options *o, struct store_options 
 		ret->log_max_bytes = STORE_DEFAULT_LOG_MAX_BYTES;
 	if (!ret->log_max_age)
 		ret->log_max_age = STORE_DEFAULT_LOG_MAX_AGE;
+	if (!ret->resident_bytes)
+		ret->resident_bytes = STORE_DEFAULT_RESIDENT;
 	if (!ret->min_free_bytes)
 		ret->min_free_bytes = STORE_DEFAULT_MIN_FREE;
 }

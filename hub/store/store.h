@@ -135,6 +135,7 @@ struct store_options {
 	bool no_sync;	  /* a mirror that can be learned again */
 	uint64_t log_max_bytes;	 /* 0: 2 GiB */
 	usec log_max_age;	 /* 0: 24 h */
+	uint64_t resident_bytes; /* mapped pages of files to keep, in the process; 0: 32 MiB */
 	uint64_t min_free_bytes; /* store_has_room() is false below it; 0: 64 MiB */
 	/* What a new, empty store is at; its first change gets the next one. A store that is
 	 * served starts at STORE_FIRST_REVISION. */

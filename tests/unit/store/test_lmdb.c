@@ -298,11 +298,63 @@ static void the_file_stops_growing_when_the_log_is_trimmed(void **state)
 	assert_int_equal(file_bytes(f), before);
 }
 
+/* Bytes of the store's file that this process has mapped. */
+static size_t mapped_of_file(void)
+{
+	char line[512];
+	size_t kib, sum = 0;
+	bool counted = false;
+	FILE *f = fopen("/proc/self/smaps", "r");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (strstr(line, "/data.mdb"))
+			counted = true;
+		else if (sscanf(line, "Rss: %zu kB", &kib) == 1 && counted) {
+			sum += kib * 1024;
+			counted = false;
+		}
+	}
+	fclose(f);
+	return sum;
+}
+
+static void pages_that_were_touched_do_not_stay_mapped(void **state)
+{
+	struct fixture *f = *state;
+	char name[16], json[1024];
+	struct store_object o;
+
+	fixture_close(f);
+	f->options.resident_bytes = 1 << 20;
+	fixture_open(f);
+	size_t most = 0;
+	for (int i = 0; i < 6000; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		snprintf(json, sizeof(json), "{\"v\":\"%0900d\"}", i);
+		put(f, name, json);
+		size_t now = i % 100 == 99 ? mapped_of_file() : 0;
+		most = now > most ? now : most;
+	}
+	assert_in_range(most, 4096, 4 << 20);
+	for (int i = 0; i < 6000; i++) {
+		struct store_reader *r;
+		struct store_key key;
+		snprintf(name, sizeof(name), "n%d", i);
+		key = key_of(1, "ns", name);
+		assert_int_equal(store_read_begin(f->store, &r, NULL), 0);
+		assert_int_equal(store_get(r, &key, &o), 0);
+		store_read_end(r);
+	}
+	assert_in_range(mapped_of_file(), 4096, 4 << 20);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 	    TEST(everything_is_there_after_opening_again),
+	    TEST(pages_that_were_touched_do_not_stay_mapped),
 	    TEST(the_floor_is_kept_over_opening_again),
 	    TEST(a_store_that_is_open_cannot_be_opened_again),
 	    TEST(a_newer_format_is_refused_in_clear_words),
