@@ -21,6 +21,11 @@ usec clock_monotonic(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+usec clock_thread_cpu(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 static void split(usec t, struct tm *ret_tm, int *ret_micro)
 {
 	int64_t sec = t / USEC_PER_SEC;

@@ -14,8 +14,9 @@ typedef int64_t usec; /* a number, not a struct: rule A.1 bans _t for structs on
 #define USEC_PER_MS  ((usec)1000)
 #define USEC_PER_SEC ((usec)1000000)
 
-usec clock_now(void);	    /* wall clock, UTC */
-usec clock_monotonic(void); /* for intervals; never compared with clock_now() */
+usec clock_now(void);	     /* wall clock, UTC */
+usec clock_thread_cpu(void); /* CPU time of the calling thread */
+usec clock_monotonic(void);  /* for intervals; never compared with clock_now() */
 
 #define CLOCK_TEXT_MAX 32
 /* "2026-11-21T03:25:13Z" (whole seconds, as metav1.Time). Returns `out`. */

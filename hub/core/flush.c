@@ -12,8 +12,8 @@
 
 #include <errno.h>
 
-/* status, binding, unit, live row, two retention rows, two rows of a finalizer, spent pods, two of
- * what it needs, and the events. */
+/* status, binding, unit, live row, two retention rows, two rows of a finalizer, spent pods, and two
+ * of what it needs. */
 #define ROWS_PER_JOB 12
 
 void core_job_dirty(struct core *c, struct job *j)
@@ -202,7 +202,7 @@ static void flush_job(struct core *c, struct job *j)
 
 static size_t rows_of(const struct job *j)
 {
-	return ROWS_PER_JOB + j->events.len + (j->workload ? workload_rows(j->workload) : 0);
+	return ROWS_PER_JOB + (j->workload ? WORKLOAD_ROWS : 0);
 }
 
 /* The first `end` of the dirty ones. False when the batch had no room for all of them. */
@@ -212,7 +212,8 @@ static bool flush_first(struct core *c, size_t end)
 
 	for (; done < end; done++) {
 		struct job *j = c->dirty.items[done];
-		if (registry_batch_full(c->batch) || registry_batch_room(c->batch) < rows_of(j))
+		if (registry_batch_full(c->batch) || registry_batch_room(c->batch) < rows_of(j) ||
+		    recorder_is_behind(c))
 			break;
 		j->dirty = false;
 		flush_job(c, j);

@@ -7,8 +7,11 @@
  */
 #include "core/state.h"
 
-/* Takes commands while the batch has room. True when more are waiting. */
-bool intake_run(struct core *c);
+/* Takes commands while the batch has room, or half of it while decisions wait too. */
+void intake_run(struct core *c);
+/* More of them, once what was decided is in the batch; no edits of quota, which come before
+ * decisions. True when some are left. */
+bool intake_fill(struct core *c);
 /* Instead of it after a commit that found no space: deletes go into the batch, for they are how
  * room comes back, questions are answered, and other writes refused with ERR_NO_SPACE. True when
  * there are deletes in the batch. */

@@ -9,6 +9,7 @@
 #include "core/member.h"
 #include "core/priority.h"
 #include "core/provisioning/provisioning.h"
+#include "core/recorder.h"
 #include "core/restore.h"
 #include "core/turn.h"
 
@@ -142,6 +143,7 @@ void memory_close(struct core *c)
 	jobs_close(c);
 	kueue_close(c);
 	provisioning_close(c);
+	recorder_close(c);
 	asks_close(c);
 	c->ledger = ledger_destroy(c->ledger);
 	vec_foreach (&c->members, p)

@@ -209,6 +209,13 @@ void query_metrics(struct core *c, struct buf *out)
 	add_jobs(c, out);
 	add_quota(c, out);
 	add_commits(&c->counters, out);
+	head(out, "muster_decision_seconds_total", "counter",
+	     "CPU time of deciding who is admitted, commits apart.");
+	buf_add_str(out, "muster_decision_seconds_total ");
+	add_seconds(out, c->counters.decide_time);
+	buf_add_char(out, '\n');
+	number(out, "muster_workloads_reserved_total", "counter",
+	       "Workloads that were given quota in a Kueue queue.", c->counters.reserved);
 	number(out, "muster_batches_total", "counter", "Batches that were planned.",
 	       c->counters.batches);
 	number(out, "muster_orders_total", "counter", "Orders sent to members.",

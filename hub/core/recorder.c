@@ -18,9 +18,79 @@ static void add_involved(struct buf *b, const struct recorder_event *e)
 	buf_addf(b, ",\"uid\":\"%s\"}", e->uid_text);
 }
 
+/* ---- those that wait ---- */
+
+static const struct kind *event_kind(const struct core *c)
+{
+	return kind_by_type(c->kinds, TYPE_EVENT);
+}
+
+static bool has_room(const struct core *c)
+{
+	return registry_batch_room_of(c->batch, event_kind(c)) > RECORDER_RESERVE &&
+	       !registry_batch_full(c->batch);
+}
+
+static size_t n_late(const struct core *c)
+{
+	return c->late_events.len - c->late_first;
+}
+
+bool recorder_is_behind(const struct core *c)
+{
+	return n_late(c) >= RECORDER_MAX_LATE;
+}
+
+static void drop(struct late_event *e)
+{
+	free(e->ns);
+	free(e->name);
+	object_draft_done(&e->draft);
+}
+
+bool recorder_flush(struct core *c)
+{
+	while (n_late(c) && has_room(c)) {
+		struct late_event *e = &c->late_events.items[c->late_first++];
+		(void)core_put(c, event_kind(c), span_of(e->ns), span_of(e->name), &e->draft);
+		e->draft = (struct object_draft){0};
+		drop(e);
+	}
+	if (!n_late(c))
+		c->late_events.len = c->late_first = 0;
+	if (c->late_first < RECORDER_MAX_LATE)
+		return n_late(c) > 0;
+	memmove(c->late_events.items, c->late_events.items + c->late_first,
+		n_late(c) * sizeof(*c->late_events.items));
+	c->late_events.len = n_late(c);
+	c->late_first = 0;
+	return true;
+}
+
+void recorder_close(struct core *c)
+{
+	for (size_t i = c->late_first; i < c->late_events.len; i++)
+		drop(&c->late_events.items[i]);
+	vec_done(&c->late_events);
+	c->late_first = 0;
+}
+
+/* Those that wait go first: events about one object keep their order. */
+static void put(struct core *c, struct span ns, const char *name, struct object_draft *take_draft)
+{
+	if (has_room(c) && !n_late(c)) {
+		(void)core_put(c, event_kind(c), ns, span_of(name), take_draft);
+		return;
+	}
+	vec_push(&c->late_events,
+		 (struct late_event){xstrndup(ns.ptr, ns.len), xstrdup(name), *take_draft});
+}
+
+/* ---- writing ---- */
+
 void recorder_write_about(struct core *c, const struct recorder_event *e)
 {
-	const struct kind *kind = kind_by_type(c->kinds, TYPE_EVENT);
+	const struct kind *kind = event_kind(c);
 	char name[STORE_MAX_NAME + 1], when[CLOCK_TEXT_MAX];
 	uint8_t uid[STORE_UID_LEN];
 	struct object_writer w;
@@ -45,7 +115,7 @@ void recorder_write_about(struct core *c, const struct recorder_event *e)
 		 "\"reportingComponent\":\"%s\",\"reportingInstance\":\"\"",
 		 e->component, when, when, e->component);
 	if (object_writer_end(&w, &draft, NULL) == 0)
-		(void)core_put(c, kind, e->ns, span_of(name), &draft);
+		put(c, e->ns, name, &draft);
 }
 
 void recorder_write(struct core *c, const struct job *j, const struct job_event *e)

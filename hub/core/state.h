@@ -291,6 +291,12 @@ struct quota {
 
 /* ---- all of it ---- */
 
+/* An Event that found no room in its batch (recorder.h). */
+struct late_event {
+	char *ns, *name;
+	struct object_draft draft;
+};
+
 struct core_settings {
 	bool require_policy;	     /* jobs that no policy selects are left alone */
 	usec keep_finished;	     /* members.keepFinished */
@@ -312,6 +318,8 @@ struct observed {
 #define CORE_COMMIT_BUCKETS 12
 struct core_counters {
 	uint64_t batches, admitted, finished, orders, facts;
+	uint64_t reserved;			   /* Workloads that were given quota */
+	usec decide_time;			   /* of deciding who is admitted */
 	uint64_t commits[CORE_COMMIT_BUCKETS + 1]; /* by time: query_metrics.c; last: beyond */
 	usec commit_time;
 };
@@ -375,7 +383,9 @@ struct core {
 	 * they are written before any that took them, whichever batch that falls into. */
 	struct VEC(struct job *) dirty, flushed, timers;
 	size_t n_freed;
-	struct VEC(struct order *) orders; /* go out after the commit */
+	struct VEC(struct order *) orders;	   /* go out after the commit */
+	struct VEC(struct late_event) late_events; /* those from late_first on, oldest first */
+	size_t late_first;
 	struct VEC(struct observed) observed;
 	struct map observed_keys; /* those waiting, so that each waits once */
 	/* Changes up to the first are queued or done with; the second is what is on disk of it. */

@@ -18,6 +18,7 @@
 #include "core/provisioning/provisioning.h"
 #include "core/query.h"
 #include "core/quota.h"
+#include "core/recorder.h"
 #include "core/retention.h"
 #include "core/swap/swap.h"
 #include "core/timers.h"
@@ -60,15 +61,21 @@ static bool plan(struct core *c)
 	more |= facts_run(c);
 	timers_run(c);
 	capacity_sweep(c);
-	more |= intake_run(c);
-	if (!registry_batch_full(c->batch))
+	kueue_flush_late_status(c);
+	intake_run(c);
+	if (!registry_batch_full(c->batch)) {
+		usec began = clock_thread_cpu();
 		more |= pump_run(c);
+		c->counters.decide_time += clock_thread_cpu() - began;
+	}
+	more |= recorder_flush(c);
 	more |= flush_jobs(c);
 	more |= provisioning_flush(c);
 	member_view_flush(c);
 	quota_flush(c);
 	kueue_flush_status(c);
 	retention_run(c);
+	more |= intake_fill(c);
 	cursors_flush(c);
 	observe_save(c);
 	if (!registry_batch_full(c->batch))
@@ -97,7 +104,7 @@ static bool turn(struct core *c, struct err *reterr)
 		provisioning_committed(c);
 		turn_send_orders(c);
 		more |= c->observed.len > 0 || c->dirty.len > 0 || c->kueue->dirty.len > 0 ||
-			c->provisioning->dirty.len > 0;
+			c->late_events.len > 0 || c->provisioning->dirty.len > 0;
 	} else {
 		registry_reply(c->batch);
 		c->failed = reterr->kind != ERR_NO_SPACE;

@@ -134,6 +134,11 @@ size_t registry_batch_room(const struct registry_batch *b)
 	return STORE_MAX_CHANGES - most;
 }
 
+size_t registry_batch_room_of(const struct registry_batch *b, const struct kind *k)
+{
+	return STORE_MAX_CHANGES - b->rows[batch_store_of(b->reg, k)];
+}
+
 bool registry_batch_full(const struct registry_batch *b)
 {
 	return registry_batch_room(b) < REGISTRY_RESERVE || b->bytes >= REGISTRY_BATCH_BYTES;

@@ -84,6 +84,8 @@ struct registry *registry_of(const struct registry_batch *b);
 /* Rows that still fit: at most STORE_MAX_CHANGES per store, the fuller one counts. A caller that
  * needs n rows for one thing asks before it starts; putting without room is an assertion. */
 size_t registry_batch_room(const struct registry_batch *b);
+/* The same of the store that holds objects of this kind. */
+size_t registry_batch_room_of(const struct registry_batch *b, const struct kind *k);
 /* Less than REGISTRY_RESERVE rows of room, or 1 MiB of bytes: commit before taking more. One
  * command takes at most REGISTRY_RESERVE rows. */
 #define REGISTRY_RESERVE     8

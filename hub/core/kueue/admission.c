@@ -252,6 +252,7 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 {
 	struct span queue = kueue_forest_name(c->kueue->forest, w->unit->queue);
 
+	c->counters.reserved++;
 	w->reserved_at = c->now;
 	w->told = NULL;
 	w->requeue_at = 0;

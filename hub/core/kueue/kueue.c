@@ -14,6 +14,7 @@
 #include "core/kueue/workload.h"
 #include "core/kueue/workload_row.h"
 #include "core/kueue/workload_status.h"
+#include "core/recorder.h"
 
 /* ---- memory ---- */
 
@@ -251,7 +252,7 @@ bool kueue_flush_workloads(struct core *c, bool freed_only)
 	for (; done < end; done++) {
 		struct workload *w = k->dirty.items[done];
 		if (registry_batch_full(c->batch) ||
-		    registry_batch_room(c->batch) < workload_rows(w))
+		    registry_batch_room(c->batch) < WORKLOAD_ROWS || recorder_is_behind(c))
 			break;
 		workload_flush(c, w);
 	}
@@ -262,6 +263,11 @@ bool kueue_flush_workloads(struct core *c, bool freed_only)
 	k->dirty.len -= done;
 	k->n_freed -= done < k->n_freed ? done : k->n_freed;
 	return all;
+}
+
+void kueue_flush_late_status(struct core *c)
+{
+	queue_status_flush_late(c);
 }
 
 void kueue_flush_status(struct core *c)

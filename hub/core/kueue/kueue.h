@@ -125,6 +125,8 @@ void kueue_observe_namespace(struct core *c, struct span name);
 void kueue_timers(struct core *c);
 usec kueue_due(const struct core *c);
 
+/* Status of queues that had to wait for too long: goes before everything else. */
+void kueue_flush_late_status(struct core *c);
 /* Rows of workloads without a job, those that gave quota back first; then status of queues. False:
  * there was no room for all of it. */
 bool kueue_flush_workloads(struct core *c, bool freed_only);

@@ -9,7 +9,12 @@
 #include "core/kueue/workload_restore.h"
 #include "kube/quantity.h"
 
-#define STATUS_INTERVAL (100 * USEC_PER_MS)
+/* Rows of queues are a part of the load, not the whole: with thousands of busy queues each is shown
+ * less often, the one that waits longest first. */
+#define STATUS_INTERVAL	 (100 * USEC_PER_MS)
+#define STATUS_ROWS	 64 /* of ClusterQueues in an interval, and as many of LocalQueues */
+#define STATUS_PATIENCE	 USEC_PER_SEC /* behind batches that are full of other things */
+#define STATUS_LATE_ROWS 8
 
 /* ---- what is to be shown ---- */
 
@@ -344,28 +349,75 @@ static void show_local_queue(struct core *c, struct local_queue *q)
 	put_status(c, kind, &o, &text);
 }
 
-void queue_status_flush(struct core *c)
+static size_t flush_queues(struct core *c, size_t most)
 {
 	struct kueue *k = c->kueue;
+	size_t n = 0;
 
-	if (c->now < k->status_due || (!k->dirty_queues.len && !k->dirty_locals.len))
-		return;
-	while (k->dirty_queues.len && !registry_batch_full(c->batch)) {
-		struct cluster_queue *q = k->dirty_queues.items[--k->dirty_queues.len];
+	for (; n < k->dirty_queues.len && n < most && !registry_batch_full(c->batch); n++) {
+		struct cluster_queue *q = k->dirty_queues.items[n];
 		if (!q)
 			continue;
 		q->status_dirty = false;
 		show_cluster_queue(c, q);
 	}
-	while (k->dirty_locals.len && !registry_batch_full(c->batch)) {
-		struct local_queue *q = k->dirty_locals.items[--k->dirty_locals.len];
+	return n;
+}
+
+static size_t flush_locals(struct core *c, size_t most)
+{
+	struct kueue *k = c->kueue;
+	size_t n = 0;
+
+	for (; n < k->dirty_locals.len && n < most && !registry_batch_full(c->batch); n++) {
+		struct local_queue *q = k->dirty_locals.items[n];
 		if (!q)
 			continue;
 		q->status_dirty = false;
 		show_local_queue(c, q);
 	}
-	if (!k->dirty_queues.len && !k->dirty_locals.len)
-		k->status_due = c->now + STATUS_INTERVAL;
+	return n;
+}
+
+#define DROP_FIRST(v, n)                                                                           \
+	do {                                                                                       \
+		if (n)                                                                             \
+			memmove((v)->items, (v)->items + (n),                                      \
+				((v)->len - (n)) * sizeof(*(v)->items));                           \
+		(v)->len -= (n);                                                                   \
+	} while (0)
+
+/* Those that wait longest, at most so many of each sort. */
+static void flush_some(struct core *c, size_t most)
+{
+	struct kueue *k = c->kueue;
+	size_t n = flush_queues(c, most);
+
+	DROP_FIRST(&k->dirty_queues, n);
+	n = flush_locals(c, most);
+	DROP_FIRST(&k->dirty_locals, n);
+}
+
+void queue_status_flush(struct core *c)
+{
+	struct kueue *k = c->kueue;
+
+	if (c->now < k->status_due || (!k->dirty_queues.len && !k->dirty_locals.len) ||
+	    registry_batch_full(c->batch))
+		return;
+	flush_some(c, STATUS_ROWS);
+	k->status_due = c->now + STATUS_INTERVAL;
+}
+
+void queue_status_flush_late(struct core *c)
+{
+	struct kueue *k = c->kueue;
+
+	if (c->now < k->status_due + STATUS_PATIENCE ||
+	    (!k->dirty_queues.len && !k->dirty_locals.len))
+		return;
+	flush_some(c, STATUS_LATE_ROWS);
+	k->status_due = c->now - STATUS_PATIENCE + STATUS_INTERVAL;
 }
 
 usec queue_status_due(const struct core *c)

@@ -3,20 +3,20 @@
 #include "base/json.h"
 #include "core/kueue/workload.h"
 
-static struct span part(struct span json, const char *key)
+static struct span part(struct span status, const char *key)
 {
 	struct span v;
 
-	if (json_text_path(json, &v, "status", key, NULL) < 0 || json_text_type(v) == JSON_NULL)
+	if (!status.len || json_text_member(status, key, &v) < 0 || json_text_type(v) == JSON_NULL)
 		return SPAN_NONE;
 	return v;
 }
 
-static bool is_true(struct span json, const char *type)
+static bool is_true(struct span status, const char *type)
 {
-	struct span list = part(json, "conditions"), one, value;
+	struct span list = part(status, "conditions"), one, value;
 
-	if (json_text_type(list) != JSON_ARRAY)
+	if (!list.len || json_text_type(list) != JSON_ARRAY)
 		return false;
 	for (size_t pos = 0; json_text_next(list, &pos, NULL, &one);)
 		if (json_text_member(one, "type", &value) == 0 &&
@@ -67,14 +67,18 @@ static int check_of_job(const struct workload *w, struct span was, struct span n
 int workload_admit_command(struct core *c, struct command *cmd)
 {
 	static const char *const given[] = {"QuotaReserved", "Admitted"};
-	struct span now = span_make(cmd->draft.json, cmd->draft.len), was = SPAN("{}");
+	struct store_extent e = cmd->draft.extents.status;
+	struct span now, was = SPAN_NONE;
 	struct store_object o;
 
-	if (cmd->verb != COMMAND_CREATE && cmd->verb != COMMAND_UPDATE)
+	if ((cmd->verb != COMMAND_CREATE && cmd->verb != COMMAND_UPDATE) || !e.len)
 		return 0;
+	now = span_make(cmd->draft.json + e.at, e.len);
 	if (cmd->verb == COMMAND_UPDATE &&
 	    registry_get(c->batch, cmd->kind, span_of(cmd->ns), span_of(cmd->name), &o) == 0)
-		was = o.json;
+		was = store_object_part(&o, o.extents.status);
+	if (span_eq(now, was))
+		return 0;
 	struct span admission = part(now, "admission");
 	if (admission.len && !same(admission, part(was, "admission")))
 		return err_set_field(&cmd->err, ERR_INVALID, "status.admission",

@@ -323,8 +323,8 @@ void workload_observe(struct core *c, const struct store_object *o)
 	if (workload_digest_unpack(o->digest, &mem, &d) < 0 ||
 	    (!w && (over || o->flags & OBJECT_DELETING)))
 		return;
-	workload_status_read(o, &mem, &s);
 	if (!w) {
+		workload_status_read(o, &mem, &s);
 		w = workload_create(c, o->key.ns, o->key.name, o->uid);
 		begin(c, w, o, &d, &s);
 		file_new(c, w, &d, &s);
@@ -343,6 +343,7 @@ void workload_observe(struct core *c, const struct store_object *o)
 		workload_row_lost(c, w);
 		return;
 	}
+	workload_status_read(o, &mem, &s);
 	reconcile(c, w, &d, &s);
 }
 

@@ -223,11 +223,6 @@ static void write_events(struct core *c, struct workload *w)
 	workload_drop_events(w);
 }
 
-size_t workload_rows(const struct workload *w)
-{
-	return 2 + w->events.len;
-}
-
 void workload_flush(struct core *c, struct workload *w)
 {
 	w->dirty = false;

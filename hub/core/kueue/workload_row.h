@@ -7,8 +7,8 @@
 
 /* Writes what is to be written: one row, and the events. */
 void workload_flush(struct core *c, struct workload *w);
-/* Rows that this may take. */
-size_t workload_rows(const struct workload *w);
+/* Rows that this may take; the events find their own room. */
+#define WORKLOAD_ROWS 2
 /* Its job is gone: the row goes with it, whatever its finalizers. */
 void workload_drop_row(struct core *c, const struct workload *w);
 
