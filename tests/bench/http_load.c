@@ -23,6 +23,7 @@ struct conn {
 	enum state state;
 	bool want_write; /* epoll interest */
 	uint64_t due;	 /* when the request was meant to start */
+	uint64_t number; /* of the request */
 	struct buf out, in;
 	size_t sent;
 	size_t head; /* length of the answer's header block; 0: not complete */
@@ -78,7 +79,9 @@ static int open_conn(struct run *run, struct conn *c, struct err *reterr)
 
 static bool over(const struct run *run)
 {
-	return bench_now_ns() >= run->until || (run->l->requests && run->next >= run->l->requests);
+	const struct http_load *l = run->l;
+	return bench_now_ns() >= run->until || (l->requests && run->next >= l->requests) ||
+	       (l->ended && l->ended(l->arg));
 }
 
 /* Puts the next request into c->out; false when there is none (yet). */
@@ -94,7 +97,8 @@ static bool next_request(struct run *run, struct conn *c)
 			return false;
 	}
 	buf_clear(&c->out);
-	run->l->make(run->l->arg, run->next++, &c->out);
+	c->number = run->next++;
+	run->l->make(run->l->arg, c->number, &c->out);
 	c->sent = 0;
 	c->state = SENDING;
 	return true;
@@ -131,6 +135,11 @@ static void parse_head(struct conn *c)
 	c->body = length && length < end ? strtoul(length + 18, NULL, 10) : 0;
 }
 
+static int status_of(const struct conn *c)
+{
+	return (int)strtol(c->in.ptr + strlen("HTTP/1.1 "), NULL, 10);
+}
+
 static void finish_request(struct run *run, struct conn *c)
 {
 	struct http_load_result *r = run->r;
@@ -143,6 +152,8 @@ static void finish_request(struct run *run, struct conn *c)
 	if (strncmp(c->in.ptr, "HTTP/1.1 2", 10) != 0 && !r->failed++)
 		snprintf(r->first_failure, sizeof(r->first_failure), "%.*s",
 			 (int)(c->in.len < 255 ? c->in.len : 255), c->in.ptr + 9);
+	if (run->l->answered)
+		run->l->answered(run->l->arg, c->number, c->in.len > 12 ? status_of(c) : 0);
 	buf_clear(&c->in);
 	c->head = c->body = 0;
 	c->state = IDLE;
@@ -171,6 +182,16 @@ static int receive_some(struct run *run, struct conn *c, struct err *reterr)
 	}
 }
 
+static int reopen(struct run *run, struct conn *c, struct err *reterr)
+{
+	SSL_free(c->ssl);
+	c->ssl = NULL;
+	close(c->fd);
+	c->state = CONNECTING;
+	run->ready--;
+	return open_conn(run, c, reterr);
+}
+
 static int progress(struct run *run, struct conn *c, struct err *reterr)
 {
 	int n;
@@ -196,7 +217,7 @@ static int progress(struct run *run, struct conn *c, struct err *reterr)
 		char byte;
 		n = SSL_peek(c->ssl, &byte, 1);
 		if (n <= 0 && SSL_get_error(c->ssl, n) != SSL_ERROR_WANT_READ)
-			return fail(reterr, "closed by the server");
+			return reopen(run, c, reterr); /* it has idled for too long */
 		return 0;
 	}
 	}

@@ -9,6 +9,7 @@
  */
 #include "base/buf.h"
 #include "base/err.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,10 @@ struct http_load {
 	/* Requests below this number may start now; it is asked again each millisecond. NULL: all.
 	 */
 	uint64_t (*allowed)(void *arg);
+	/* The answer to the n-th request: its status code. NULL: nobody asks. */
+	void (*answered)(void *arg, uint64_t n, int status);
+	/* Ends the run once it is true and no request is under way. NULL: never. */
+	bool (*ended)(void *arg);
 	void *arg;
 };
 

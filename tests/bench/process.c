@@ -142,6 +142,25 @@ int process_memory(const struct process *p, const char *except, size_t *ret_resi
 	return 0;
 }
 
+void process_resident(const struct process *p, size_t *ret_resident, size_t *ret_of_files)
+{
+	char path[64], line[256];
+	size_t kib;
+
+	*ret_resident = *ret_of_files = 0;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)p->pid);
+	FILE *f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "VmRSS: %zu kB", &kib) == 1)
+			*ret_resident = kib * 1024;
+		else if (sscanf(line, "RssFile: %zu kB", &kib) == 1 ||
+			 sscanf(line, "RssShmem: %zu kB", &kib) == 1)
+			*ret_of_files += kib * 1024;
+	}
+	if (f)
+		fclose(f);
+}
+
 int process_port(const struct process *p, int i)
 {
 	const char *colon = strrchr(p->urls[i], ':');

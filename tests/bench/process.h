@@ -43,6 +43,9 @@ size_t process_threads(const struct process *p, struct process_thread *ret, size
 /* Resident bytes, and private ones outside the files that end in `except` (LMDB's pages). */
 int process_memory(const struct process *p, const char *except, size_t *ret_resident,
 		   size_t *ret_private);
+/* Resident bytes now, and of them those of files (LMDB's pages), from the cheap figures of
+ * /proc/PID/status; both 0 when it cannot be read. */
+void process_resident(const struct process *p, size_t *ret_resident, size_t *ret_of_files);
 int process_port(const struct process *p, int i);
 
 #endif
