@@ -1,5 +1,7 @@
 #include "policies/cluster_view.h"
 
+#include "base/num.h"
+
 #include "policies/cluster_nodes.h"
 #include "policies/fleet.h"
 #include "policies/node_class.h"
@@ -322,8 +324,10 @@ void cluster_view_totals(const struct fleet *f, uint32_t cluster, uint32_t resou
 		return;
 	ret->allocatable = k->allocatable_sum[resource];
 	ret->assumed = k->assumed_sum[resource];
-	/* What is assumed on a node was taken from its free amounts; what is on no node was not. */
-	ret->requested = k->used_sum[resource] - (ret->assumed - k->unplaced_sum[resource]);
+	/* What is assumed on a node was taken from its free amounts; what is on no node was not,
+	 * nor is what is assumed on a node that takes no pods now. */
+	ret->requested =
+	    num_max(0, k->used_sum[resource] - (ret->assumed - k->unplaced_sum[resource]));
 	ret->free = k->free_sum[resource];
 	for (uint32_t g = 0; g < k->n_groups; g++) {
 		uint32_t state = k->groups[g].state;

@@ -34,6 +34,7 @@ struct sim {
 	uint64_t restarts, lost;
 	uint8_t identities;
 	bool shrunk;   /* the tree was edited: usage may stand above max */
+	bool fails;    /* nodes do, and some jobs are urgent */
 	bool reclaims; /* the tree takes jobs back from borrowers */
 };
 
@@ -113,7 +114,14 @@ static void open_sim(struct sim *s, uint64_t seed)
 		    spaces[i]);
 		assert_int_equal(world_create(&s->w, TYPE_PROPAGATION_POLICY, text), ERR_NONE);
 	}
-	world_join(&s->w, "c1", 1, 4 + (int)below(s, 10));
+	s->fails = seed % 4 == 2;
+	if (s->fails)
+		assert_int_equal(
+		    world_create(&s->w, TYPE_PRIORITY_CLASS,
+				 "{'apiVersion':'scheduling.k8s.io/v1','kind':'PriorityClass',"
+				 "'metadata':{'name':'urgent'},'value':1000}"),
+		    ERR_NONE);
+	world_join(&s->w, "c1", s->fails ? 3 : 1, 4 + (int)below(s, s->fails ? 2 : 10));
 	world_join(&s->w, "c2", 1 + (int)below(s, 2), 6);
 	if (below(s, 2))
 		world_join(&s->w, "c3", 1, 8);
@@ -143,7 +151,13 @@ static void step_create(struct sim *s)
 	(void)snprintf(j->name, sizeof(j->name), "j%zu", s->n_jobs);
 	auto_free char *text = world_job_text(j->ns, j->name, pods, j->impossible ? 100 : cpus,
 					      below(s, 3) ? "" : ",'labels':{'x':'y'}");
-	world_send_create(&s->w, TYPE_JOB, text);
+	auto_buf urgent = BUF_INIT;
+	if (s->fails && below(s, 2)) {
+		char *spec = strstr(text, "'containers'");
+		buf_add(&urgent, text, (size_t)(spec - text));
+		buf_addf(&urgent, "'priorityClassName':'urgent',%s", spec);
+	}
+	world_send_create(&s->w, TYPE_JOB, urgent.len ? urgent.ptr : text);
 	for (int i = 0; s->w.waiting && i < 200; i++)
 		world_turn(&s->w);
 	assert_int_equal(s->w.waiting, 0);
@@ -246,10 +260,24 @@ static void step_restart(struct sim *s)
 	world_restart(&s->w);
 }
 
+/* Pods that are assumed on a node that takes none are moved on in memory alone. */
+static bool some_node_is_lost(struct sim *s)
+{
+	for (size_t i = 0; i < s->w.n_members; i++)
+		vec_foreach (&s->w.members[i]->nodes, n)
+			if ((*n)->down || (*n)->tainted)
+				return true;
+	return false;
+}
+
 /* Memory that is built from the store is the one that there was. */
 static void step_compare(struct sim *s)
 {
 	world_run(&s->w);
+	if (some_node_is_lost(s)) {
+		step_restart(s);
+		return;
+	}
 	auto_free char *before = world_memory(&s->w);
 	step_restart(s);
 	world_run(&s->w);
@@ -344,8 +372,40 @@ static void step_tree(struct sim *s)
 	world_send_patch(&s->w, TYPE_ELASTIC_QUOTA_TREE, "kube-system", "tree", text);
 }
 
+/* A node fails, or is well again; or controllers make anew what stood on such nodes. */
+static void step_node(struct sim *s)
+{
+	struct model *m = some_member(s);
+	unsigned dice = below(s, 4);
+
+	disturb(s);
+	if (dice < 3 && m->nodes.len) {
+		struct model_node *n = m->nodes.items[below(s, (unsigned)m->nodes.len)];
+		if (!n->gone)
+			model_set_node(m, n->name, dice != 1, dice == 2);
+		return;
+	}
+	map_foreach (&m->copies, e)
+		if (below(s, 2))
+			model_recreate(m, e->value, false);
+}
+
+static void mend_nodes(struct sim *s)
+{
+	for (size_t i = 0; i < s->w.n_members; i++) {
+		struct model *m = s->w.members[i];
+		map_foreach (&m->copies, e)
+			model_recreate(m, e->value, false);
+		vec_foreach (&m->nodes, n)
+			if ((*n)->down || (*n)->tainted)
+				model_set_node(m, (*n)->name, true, false);
+	}
+}
+
 static void step(struct sim *s)
 {
+	if (s->fails && below(s, 12) == 0)
+		step_node(s);
 	unsigned dice = below(s, 1000);
 
 	if (dice < 90)
@@ -406,6 +466,8 @@ static size_t unsettled(struct sim *s)
 
 static void come_to_rest(struct sim *s)
 {
+	if (s->fails)
+		mend_nodes(s);
 	world_settle(&s->w);
 	world_advance(&s->w, 40 * USEC_PER_SEC);
 	world_settle(&s->w);
