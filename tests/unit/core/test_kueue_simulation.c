@@ -6,6 +6,7 @@
  *
  * SIM_SEEDS=first:count runs others than the suite's.
  */
+#include "seeds.h"
 #include "world.h"
 
 #include "core/kueue/kueue.h"
@@ -26,15 +27,7 @@ struct sim {
 	bool deleted[MAX_JOBS], refused[MAX_JOBS];
 };
 
-static uint64_t current_seed;
-
-static unsigned below(struct sim *s, unsigned n)
-{
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	s->random ^= s->random << 17;
-	return (unsigned)((s->random >> 11) % n);
-}
+#define below(s, n) seeds_below(&(s)->random, n)
 
 static void must(struct sim *s, uint16_t type, const char *text)
 {
@@ -47,7 +40,7 @@ static void open_sim(struct sim *s, uint64_t seed)
 {
 	char text[1024];
 
-	*s = (struct sim){.random = seed * 0x9e3779b97f4a7c15ULL + 1, .leveled = seed % 4 == 3};
+	*s = (struct sim){.random = seeds_begin(seed), .leveled = seed % 4 == 3};
 	s->w.seed = seed * 100003;
 	s->w.keep_finished = 3600 * USEC_PER_SEC;
 	world_open(&s->w);
@@ -373,7 +366,6 @@ static void run_seed(uint64_t seed)
 {
 	struct sim s;
 
-	current_seed = seed;
 	open_sim(&s, seed);
 	for (int i = 0; i < STEPS; i++)
 		step(&s);
@@ -384,25 +376,17 @@ static void run_seed(uint64_t seed)
 
 static void queues_come_to_rest_whatever_happens(void **state)
 {
-	const char *given = getenv("SIM_SEEDS");
-	uint64_t first = 1, count = 12;
+	/* victims took turns on nodes that their preemptor needed */
+	static const uint64_t more[] = {154, 0};
 
 	(void)state;
-	if (given && sscanf(given, "%" SCNu64 ":%" SCNu64, &first, &count) < 1)
-		fail_msg("SIM_SEEDS=first:count");
-	for (uint64_t seed = first; seed < first + count; seed++) {
-		if (given)
-			print_message("seed %" PRIu64 "\n", seed);
-		run_seed(seed);
-	}
-	if (!given) /* victims took turns on nodes that their preemptor needed */
-		run_seed(154);
+	seeds_run(run_seed, 12, more);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(queues_come_to_rest_whatever_happens),
+	    cmocka_unit_test_teardown(queues_come_to_rest_whatever_happens, seeds_tell),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
  *
  * SIM_SEEDS=first:count runs others than the suite's.
  */
+#include "seeds.h"
 #include "world.h"
 
 #include "core/kueue/kueue.h"
@@ -40,13 +41,7 @@ static const char *const states[] = {
     "{'conditions':[" IS("Accepted") "," IS("Provisioned") "," IS("CapacityRevoked") "]}",
 };
 
-static unsigned below(struct sim *s, unsigned n)
-{
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	s->random ^= s->random << 17;
-	return (unsigned)((s->random >> 11) % n);
-}
+#define below(s, n) seeds_below(&(s)->random, n)
 
 static void must(struct sim *s, uint16_t type, const char *text)
 {
@@ -75,7 +70,7 @@ static void check_places(struct world *w)
 
 static void open_sim(struct sim *s, uint64_t seed)
 {
-	*s = (struct sim){.random = seed * 0x9e3779b97f4a7c15ULL + 1};
+	*s = (struct sim){.random = seeds_begin(seed)};
 	s->w.seed = seed * 100003;
 	s->w.keep_finished = 3600 * USEC_PER_SEC;
 	s->w.provision_parallel = 1 + (uint32_t)below(s, 2);
@@ -384,23 +379,14 @@ static void run_seed(uint64_t seed)
 
 static void everything_completes_and_nothing_is_left(void **state)
 {
-	const char *given = getenv("SIM_SEEDS");
-	uint64_t first = 1, count = 12;
-
 	(void)state;
-	if (given && sscanf(given, "%" SCNu64 ":%" SCNu64, &first, &count) < 1)
-		fail_msg("SIM_SEEDS=first:count");
-	for (uint64_t seed = first; seed < first + count; seed++) {
-		if (given)
-			print_message("seed %" PRIu64 "\n", seed);
-		run_seed(seed);
-	}
+	seeds_run(run_seed, 12, NULL);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(everything_completes_and_nothing_is_left),
+	    cmocka_unit_test_teardown(everything_completes_and_nothing_is_left, seeds_tell),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
  * SIM_SEEDS=first:count runs others than the suite's. SIM_TRACE=j7 tells every change of that job's
  * record.
  */
+#include "seeds.h"
 #include "world.h"
 
 #include "core/job.h"
@@ -38,20 +39,7 @@ struct sim {
 	bool reclaims; /* the tree takes jobs back from borrowers */
 };
 
-static uint64_t current_seed;
-
-static uint64_t next_random(struct sim *s)
-{
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	s->random ^= s->random << 17;
-	return s->random;
-}
-
-static unsigned below(struct sim *s, unsigned n)
-{
-	return (unsigned)((next_random(s) >> 11) % n);
-}
+#define below(s, n) seeds_below(&(s)->random, n)
 
 static const char *const spaces[] = {"team-a", "team-b", "default"};
 
@@ -91,7 +79,7 @@ static void open_sim(struct sim *s, uint64_t seed)
 {
 	char text[512];
 
-	*s = (struct sim){.random = seed * 0x9e3779b97f4a7c15ULL + 1};
+	*s = (struct sim){.random = seeds_begin(seed)};
 	s->w.seed = seed * 100003;
 	s->w.keep_finished = 3600 * USEC_PER_SEC;
 	world_open(&s->w);
@@ -594,7 +582,6 @@ static void run_seed(uint64_t seed)
 {
 	struct sim *s = xcalloc(1, sizeof(*s));
 
-	current_seed = seed;
 	open_sim(s, seed);
 	for (int i = 0; i < STEPS; i++)
 		step(s);
@@ -606,29 +593,14 @@ static void run_seed(uint64_t seed)
 
 static void everything_settles_whatever_happens(void **state)
 {
-	const char *range = getenv("SIM_SEEDS");
-	unsigned long first = 1, count = 300;
-
 	(void)state;
-	if (range && sscanf(range, "%lu:%lu", &first, &count) != 2)
-		fail_msg("SIM_SEEDS=first:count");
-	for (unsigned long i = 0; i < count; i++)
-		run_seed(first + i);
-	current_seed = 0;
-}
-
-static int tell_seed(void **state)
-{
-	(void)state;
-	if (current_seed)
-		print_error("seed %lu\n", (unsigned long)current_seed);
-	return 0;
+	seeds_run(run_seed, 300, NULL);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_teardown(everything_settles_whatever_happens, tell_seed),
+	    cmocka_unit_test_teardown(everything_settles_whatever_happens, seeds_tell),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
