@@ -3,10 +3,11 @@
 #include "base/num.h"
 #include "core/admission/pump.h"
 #include "core/admission/reclaim.h"
+#include "core/admission/running.h"
 #include "core/admission/settle.h"
 #include "core/job.h"
+#include "core/kueue/admission.h"
 #include "core/member.h"
-#include "policies/reservation.h"
 
 #define LOOK_INTERVAL USEC_PER_SEC
 #define AGAIN_SOON    (5 * USEC_PER_SEC)
@@ -17,6 +18,9 @@ struct starving {
 	uint64_t job;
 	struct reservation held; /* cluster CLUSTER_NONE: no cluster can be promised */
 	usec look_at;
+	/* of a Kueue queue: tried again in this turn, it may be promised a cluster; holds quota
+	 * ahead, and at the last look no cluster could be kept free */
+	bool woken, in_doubt;
 };
 
 struct starvation {
@@ -61,13 +65,6 @@ static bool holds_cluster(const struct core *c, uint32_t cluster, const struct s
 
 /* ---- what others may not have ---- */
 
-static int64_t limit_of(const struct job *j)
-{
-	if (!j || j->digest.limit_seconds < 0)
-		return RESERVATION_NEVER;
-	return num_mul_sat(j->digest.limit_seconds, USEC_PER_SEC);
-}
-
 size_t starvation_exclude(const struct core *c, const struct job *j,
 			  struct placement_exclusion *out)
 {
@@ -79,7 +76,7 @@ size_t starvation_exclude(const struct core *c, const struct job *j,
 		if (it->held.cluster == CLUSTER_NONE || (j && it->job == j->number) ||
 		    n == STARVATION_EXCLUSIONS)
 			continue;
-		if (!reservation_allows(&it->held, c->now, limit_of(j)))
+		if (!reservation_allows(&it->held, c->now, running_limit(j)))
 			out[n++] = (struct placement_exclusion){it->held.cluster, INT64_MAX, true};
 	}
 	uint32_t claimed = reclaim_cluster(c, j);
@@ -88,95 +85,26 @@ size_t starvation_exclude(const struct core *c, const struct job *j,
 	return n;
 }
 
-/* ---- who runs where, and until when ---- */
-
-/* Made when somebody asks, at most once a turn. */
-struct gathered {
-	struct arena mem;
-	struct reservation_cluster *clusters;
-	size_t n;
-	bool done;
-};
-
-struct pods_of { /* of one job, while they are collected */
-	struct VEC(struct evict_pods) pods;
-};
-
-static int64_t end_of(const struct core *c, const struct job *j)
-{
-	int64_t limit = limit_of(j);
-
-	if (j->dispatch.step == DISPATCH_WITHDRAWING || j->dispatch.step == DISPATCH_STOPPING ||
-	    j->finished)
-		return c->now;
-	return limit == RESERVATION_NEVER ? RESERVATION_NEVER : num_add_sat(j->decided_at, limit);
-}
-
-static void gather_pods(const struct member *m, const struct map *index, struct arena *mem)
-{
-	map_foreach (&m->pods, e) {
-		const struct member_pod *p = e->value;
-		struct pods_of *to =
-		    p->job && p->node != NODE_NONE
-			? map_get(index, span_make((const char *)&p->job, sizeof(p->job)))
-			: NULL;
-		if (!to)
-			continue;
-		struct pod_usage *usage = arena_new(mem, struct pod_usage);
-		*usage = (struct pod_usage){p->amounts, p->n_amounts, p->exclusive};
-		vec_push(&to->pods, ((struct evict_pods){p->node, 1, usage}));
-	}
-}
-
-static void gather_member(struct core *c, const struct member *m, struct gathered *g)
-{
-	struct reservation_job *jobs = arena_array(&g->mem, struct reservation_job, m->jobs.len);
-	struct pods_of *of = arena_array(&g->mem, struct pods_of, m->jobs.len);
-	struct map index = MAP_INIT;
-	size_t n = 0;
-
-	vec_foreach (&m->jobs, number) {
-		const struct job *j = job_by_number(c, *number);
-		if (!j || !j->holds || member_placed(c, j) != m)
-			continue;
-		jobs[n] =
-		    (struct reservation_job){.pods.number = j->number, .ends_us = end_of(c, j)};
-		map_put(&index, span_make((const char *)&jobs[n].pods.number, sizeof(uint64_t)),
-			&of[n]);
-		n++;
-	}
-	gather_pods(m, &index, &g->mem);
-	for (size_t i = 0; i < n; i++) {
-		size_t k = of[i].pods.len;
-		struct evict_pods *copy = arena_array(&g->mem, struct evict_pods, k);
-		if (k)
-			memcpy(copy, of[i].pods.items, k * sizeof(*copy));
-		jobs[i].pods.pods = copy;
-		jobs[i].pods.n_pods = k;
-		vec_done(&of[i].pods);
-	}
-	map_done(&index);
-	reservation_sort(jobs, n);
-	g->clusters[g->n++] = (struct reservation_cluster){m->view, jobs, n};
-}
-
-static void gather(struct core *c, struct gathered *g)
-{
-	if (g->done)
-		return;
-	g->done = true;
-	g->clusters = arena_array(&g->mem, struct reservation_cluster, c->members.len);
-	vec_foreach (&c->members, p)
-		if (*p && !(*p)->leaving)
-			gather_member(c, *p, g);
-}
-
 /* ---- a job's reservation ---- */
+
+/* Reserved for want of nodes, or since its checks are Ready. */
+static bool holds_quota_ahead(const struct workload *w)
+{
+	return w->unit && w->unit->state == KUEUE_RESERVING && w->ready_to_place;
+}
+
+/* One of a Kueue queue that waits for nodes: no member took it, or it holds quota already. */
+static bool waits_for_nodes(const struct workload *w)
+{
+	return w->unit && !w->provisioning &&
+	       (holds_quota_ahead(w) || (w->lacking_at && !w->claims));
+}
 
 static bool waits(const struct job *j)
 {
 	return j && j->ask && !j->holds && !j->finished && !j->deleting && !j->gone &&
-	       j->hold == HOLD_NONE && dispatch_is_free(&j->dispatch) && (j->unit || j->heap_at);
+	       j->hold == HOLD_NONE && dispatch_is_free(&j->dispatch) &&
+	       (j->unit || j->heap_at || (j->workload && waits_for_nodes(j->workload)));
 }
 
 static void tell_reserved(struct core *c, struct job *j, const struct reservation *r)
@@ -191,11 +119,12 @@ static void tell_reserved(struct core *c, struct job *j, const struct reservatio
 	core_job_dirty(c, j);
 }
 
+/* And those that the queues' heads may be promised in this turn. */
 static size_t n_reserved(const struct core *c)
 {
 	size_t n = 0;
 	vec_foreach (&c->starvation->items, it)
-		n += it->held.cluster != CLUSTER_NONE;
+		n += it->held.cluster != CLUSTER_NONE || it->woken;
 	return n;
 }
 
@@ -207,21 +136,29 @@ static size_t most_reserved(const struct core *c)
 	return n / 4 > 0 ? n / 4 : 1;
 }
 
-/* Gives back what was charged ahead of a job that waits on. */
-static void give_back_quota(struct core *c, struct job *j)
+/* Gives back what was charged ahead of a job that waits on. In a Kueue queue not at once: that
+ * would be told, and after a restart members come one by one. */
+static void give_back_quota(struct core *c, struct starving *it, struct job *j)
 {
+	struct workload *w = j->workload;
+
 	if (j->unit && !j->holds && elastic_unit_is_admitted(j->unit))
 		elastic_queue_requeue(c->quota.queues, j->unit);
+	if (w && w->ahead && !it->in_doubt)
+		it->look_at = c->now + AGAIN_SOON;
+	else if (w)
+		admission_give_back(c, w);
+	it->in_doubt = w && w->ahead;
 }
 
 /* Among the clusters that are not kept for somebody else. */
 static struct reservation choose(struct core *c, const struct starving *it, const struct job *j,
-				 struct gathered *g)
+				 struct running *g)
 {
 	struct reservation_cluster *open;
 	size_t n = 0;
 
-	gather(c, g);
+	running_gather(c, g);
 	open = arena_array(&g->mem, struct reservation_cluster, g->n);
 	for (size_t i = 0; i < g->n; i++)
 		if (!holds_cluster(c, g->clusters[i].cluster, it))
@@ -230,24 +167,75 @@ static struct reservation choose(struct core *c, const struct starving *it, cons
 				  &it->held, c->now);
 }
 
+/* Quota comes before the cluster, in the engine's order: its next try may be promised one. */
+static void try_again(struct core *c, struct starving *it, struct job *j)
+{
+	it->woken = true;
+	kueue_queues_wake_shape(c->kueue->queues, j->workload->unit->shape->number);
+	c->pump_wanted = true;
+}
+
+/* A cluster is free to be promised again: all are asked, in order. */
+static void look_at_all(struct core *c)
+{
+	vec_foreach (&c->starvation->items, it)
+		if (it->held.cluster == CLUSTER_NONE)
+			it->look_at = c->now;
+	pump_wake_all(c);
+}
+
 /* Chooses, or chooses again. */
-static void reserve(struct core *c, struct starving *it, struct job *j, struct gathered *g)
+static void reserve(struct core *c, struct starving *it, struct job *j, struct running *g)
 {
 	struct reservation was = it->held;
 
+	bool full = was.cluster == CLUSTER_NONE && n_reserved(c) >= most_reserved(c);
+
 	it->look_at = c->now + MOVE_INTERVAL;
-	if (was.cluster == CLUSTER_NONE && n_reserved(c) >= most_reserved(c))
+	if (full && !(j->workload && j->workload->ahead))
 		return;
-	it->held = choose(c, it, j, g);
+	if (j->workload && !holds_quota_ahead(j->workload)) {
+		try_again(c, it, j);
+		return;
+	}
+	if (!full)
+		it->held = choose(c, it, j, g);
 	if (it->held.cluster != CLUSTER_NONE && j->unit && !elastic_unit_is_admitted(j->unit) &&
 	    elastic_queue_admit(c->quota.queues, j->unit, NULL) < 0)
 		it->held = (struct reservation){CLUSTER_NONE, RESERVATION_NEVER};
 	if (it->held.cluster == CLUSTER_NONE)
-		give_back_quota(c, j);
-	else if (it->held.cluster != was.cluster)
+		give_back_quota(c, it, j);
+	else
+		it->in_doubt = false;
+	if (it->held.cluster != CLUSTER_NONE && it->held.cluster != was.cluster)
 		tell_reserved(c, j, &it->held);
-	if (was.cluster != CLUSTER_NONE && it->held.cluster != was.cluster)
+	if (was.cluster != CLUSTER_NONE && it->held.cluster == CLUSTER_NONE)
+		look_at_all(c);
+	else if (was.cluster != CLUSTER_NONE && it->held.cluster != was.cluster)
 		pump_wake_all(c);
+}
+
+/* Reservations are few: higher priority first, then who waits for longest. */
+static int cmp_starving(const void *a, const void *b, void *core)
+{
+	const struct job *x = job_by_number(core, ((const struct starving *)a)->job);
+	const struct job *y = job_by_number(core, ((const struct starving *)b)->job);
+
+	if (!x || !y)
+		return (x ? 0 : 1) - (y ? 0 : 1);
+	if (x->priority != y->priority)
+		return x->priority > y->priority ? -1 : 1;
+	if (x->first_attempt != y->first_attempt)
+		return x->first_attempt < y->first_attempt ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static void sort_starving(struct core *c)
+{
+	struct starvation *s = c->starvation;
+
+	if (s->items.len > 1)
+		qsort_r(s->items.items, s->items.len, sizeof(*s->items.items), cmp_starving, c);
 }
 
 /* Everything that may have it: nobody else was asked yet. */
@@ -257,13 +245,26 @@ static bool try_start(struct core *c, struct job *j)
 	struct placement_decision d;
 	size_t n = starvation_exclude(c, j, excluded);
 
+	if (j->workload)
+		return admission_start(c, j->workload);
 	if (!placement_decide(c->placer, j->ask, excluded, n, c->now, &d))
 		return false;
 	settle_place(c, j, &d);
 	return j->holds;
 }
 
-static void look_after(struct core *c, struct gathered *g)
+/* Its quota was taken back meanwhile, by a preemption or an edit: then nothing is kept for it. */
+static bool lost_its_quota(struct starving *it, const struct job *j)
+{
+	if (it->held.cluster == CLUSTER_NONE || !j || !j->workload || j->holds ||
+	    holds_quota_ahead(j->workload))
+		return false;
+	it->held = (struct reservation){CLUSTER_NONE, RESERVATION_NEVER};
+	return true;
+}
+
+/* Starts, or forgets, those for which it is over. */
+static void look_after(struct core *c)
 {
 	struct starvation *s = c->starvation;
 	bool freed = false;
@@ -271,18 +272,16 @@ static void look_after(struct core *c, struct gathered *g)
 	for (size_t i = 0; i < s->items.len;) {
 		struct starving *it = &s->items.items[i];
 		struct job *j = job_by_number(c, it->job);
-		bool over = !waits(j) || (it->held.cluster != CLUSTER_NONE && try_start(c, j));
-		if (!over) {
-			if (it->look_at <= c->now)
-				reserve(c, it, j, g);
+		freed |= lost_its_quota(it, j);
+		if (waits(j) && !(it->held.cluster != CLUSTER_NONE && try_start(c, j))) {
 			i++;
 			continue;
 		}
-		freed = freed || it->held.cluster != CLUSTER_NONE;
+		freed |= it->held.cluster != CLUSTER_NONE;
 		*it = s->items.items[--s->items.len];
 	}
 	if (freed)
-		pump_wake_all(c);
+		look_at_all(c);
 }
 
 /* ---- who starves ---- */
@@ -300,39 +299,98 @@ void starvation_parked(struct core *c, const struct job *j)
 		return;
 	c->starvation->look_at = num_min(c->starvation->look_at, starves_at(c, j));
 	/* It was woken and tried: perhaps a cluster can be promised now. */
-	if (it && it->held.cluster == CLUSTER_NONE)
+	if (it && it->held.cluster == CLUSTER_NONE && !it->woken)
 		it->look_at = num_min(it->look_at, c->now + AGAIN_SOON);
+	if (it)
+		it->woken = false;
 }
 
-static void find_starving(struct core *c, struct gathered *g)
+bool starvation_wants(const struct core *c, const struct job *j)
+{
+	const struct starving *it = find(c, j);
+
+	return it && it->held.cluster == CLUSTER_NONE &&
+	       n_reserved(c) - it->woken < most_reserved(c);
+}
+
+bool starvation_promise(struct core *c, struct job *j)
+{
+	struct running g = {.mem = ARENA_INIT};
+	struct starving *it = find(c, j);
+
+	if (!starvation_wants(c, j))
+		return false;
+	it->held = choose(c, it, j, &g);
+	arena_done(&g.mem);
+	if (it->held.cluster == CLUSTER_NONE)
+		return false;
+	it->look_at = c->now + MOVE_INTERVAL;
+	it->woken = false;
+	tell_reserved(c, j, &it->held);
+	return true;
+}
+
+/* The last of those that have nothing makes way for one that goes before it. */
+static bool has_place(struct core *c, const struct starving *it)
 {
 	struct starvation *s = c->starvation;
 
-	s->look_at = INT64_MAX;
+	if (s->items.len < MAX_STARVING)
+		return true;
+	sort_starving(c);
+	struct starving *last = &s->items.items[s->items.len - 1];
+	if (last->held.cluster != CLUSTER_NONE || cmp_starving(it, last, c) > 0)
+		return false;
+	s->items.len--;
+	return true;
+}
+
+/* Looks after it from now on when its time has come. */
+static void consider(struct core *c, const struct job *j)
+{
+	const struct starving it = {j->number, {CLUSTER_NONE, RESERVATION_NEVER}, c->now, 0, 0};
+	struct starvation *s = c->starvation;
+	usec at = starves_at(c, j);
+
+	if (at <= c->now && has_place(c, &it))
+		vec_push(&s->items, it);
+	else
+		s->look_at = num_min(s->look_at, num_max(at, c->now + LOOK_INTERVAL));
+}
+
+static void find_starving(struct core *c)
+{
+	c->starvation->look_at = INT64_MAX;
 	for (size_t i = 0; i < pump_asks(c); i++) {
-		struct job *j = pump_parked_first(c, i);
-		if (!j || find(c, j))
-			continue;
-		usec at = starves_at(c, j);
-		if (at > c->now || s->items.len == MAX_STARVING) {
-			s->look_at = num_min(s->look_at, num_max(at, c->now + LOOK_INTERVAL));
-			continue;
-		}
-		vec_push(&s->items, ((struct starving){.job = j->number,
-						       .held = {CLUSTER_NONE, RESERVATION_NEVER}}));
-		reserve(c, &s->items.items[s->items.len - 1], j, g);
+		const struct job *j = pump_parked_first(c, i);
+		if (j && !find(c, j))
+			consider(c, j);
+	}
+	for (size_t i = 0; i < c->kueue->lacking.len; i++) {
+		const struct job *j = c->kueue->lacking.items[i]->job;
+		if (waits(j) && !find(c, j))
+			consider(c, j);
 	}
 }
 
 void starvation_run(struct core *c)
 {
-	struct gathered g = {.mem = ARENA_INIT};
+	struct running g = {.mem = ARENA_INIT};
+	struct starvation *s = c->starvation;
 
 	if (!c->settings.starve_after)
 		return;
-	look_after(c, &g);
-	if (c->starvation->look_at <= c->now)
-		find_starving(c, &g);
+	look_after(c);
+	if (s->look_at <= c->now)
+		find_starving(c);
+	sort_starving(c);
+	vec_foreach (&s->items, it)
+		it->woken = false;
+	vec_foreach (&s->items, it) {
+		struct job *j = it->look_at <= c->now ? job_by_number(c, it->job) : NULL;
+		if (j)
+			reserve(c, it, j, &g);
+	}
 	arena_done(&g.mem);
 }
 

@@ -1,9 +1,8 @@
 #ifndef CORE_ADMISSION_STARVATION_H
 #define CORE_ADMISSION_STARVATION_H
 /*
- * Gangs that have waited too long for room get a cluster of their own to wait for. Jobs of the
- * elastic tree and jobs outside any queue; not yet those in Kueue's queues, whose heads wait in the
- * engine.
+ * Gangs that have waited too long for room get a cluster of their own to wait for: jobs of the
+ * elastic tree, jobs outside any queue, and heads of Kueue's queues whose quota fits.
  *
  * A job whose quota fits and that no cluster takes is parked; small jobs that fit pass it, for ever
  * if they keep coming. Once starvation.after has passed since its first attempt, it gets a
@@ -11,6 +10,11 @@
  * job, but those that are sure to end before; its quota is charged ahead, so that both are there at
  * the same time. It starts where it first fits, there or elsewhere. A job for which no cluster has
  * a shadow time, since jobs without a limit stand in the way everywhere, gets none, and says so.
+ *
+ * Of a Kueue queue's head quota comes first, in the engine's order: when it starves, it is tried
+ * again, and with the first flavors for which a cluster can be promised its quota is reserved ahead
+ * (kueue/admission.h), as for one whose checks are pending; both are given back together. One that
+ * holds quota already since its checks are Ready keeps it.
  *
  * One reservation per cluster and at most a quarter of the clusters, so that little stands empty;
  * one per ask, for the job that is first among its like: a job that could be backfilled but stands
@@ -26,6 +30,10 @@ struct starvation *starvation_destroy(struct starvation *s); /* NULL is fine; re
 
 /* The job's ask was just parked. */
 void starvation_parked(struct core *c, const struct job *j);
+/* A head of a Kueue queue whose ask no member takes now: whether it starves and nothing is kept for
+ * it yet; and the cluster for its ask, kept free from now on: false when there is none. */
+bool starvation_wants(const struct core *c, const struct job *j);
+bool starvation_promise(struct core *c, struct job *j);
 /* Starts those that fit now, gives up reservations that nobody needs, and once in a while makes
  * and moves some. Before others are decided. */
 void starvation_run(struct core *c);

@@ -1,10 +1,10 @@
 #include "core/kueue/admission.h"
 
-#include "base/json.h"
 #include "core/admission/pump.h"
 #include "core/admission/settle.h"
 #include "core/admission/starvation.h"
 #include "core/job.h"
+#include "core/kueue/admission_record.h"
 #include "core/kueue/claim.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
@@ -15,85 +15,10 @@
 #include "core/kueue/topology.h"
 #include "core/kueue/workload_restore.h"
 #include "core/provisioning/consumer.h"
-#include "kube/quantity.h"
 
 #include <inttypes.h>
 
 #define MAX_CHECKS 8
-
-/* ---- what it got ---- */
-
-static bool among(const uint32_t *items, size_t n, uint32_t v)
-{
-	for (size_t i = 0; i < n; i++)
-		if (items[i] == v)
-			return true;
-	return false;
-}
-
-/* Counts and distinct flavors by pod set. */
-static void take_sets(struct workload *w, const struct kueue_assignment *a)
-{
-	workload_drop_sets(w);
-	w->n_sets = w->unit->shape->n_sets;
-	w->sets = xcalloc(w->n_sets, sizeof(*w->sets));
-	for (size_t i = 0; i < w->n_sets; i++) {
-		struct workload_set *set = &w->sets[i];
-		size_t n = a->first_choice[i + 1] - a->first_choice[i];
-		set->count = a->counts[i];
-		set->flavors = xcalloc(n + 1, sizeof(*set->flavors));
-		for (size_t k = a->first_choice[i]; k < a->first_choice[i + 1]; k++) {
-			uint32_t flavor = a->choices.items[k].flavor;
-			if (flavor != KUEUE_NONE && !among(set->flavors, set->n_flavors, flavor))
-				set->flavors[set->n_flavors++] = flavor;
-		}
-	}
-}
-
-static void add_set(const struct core *c, const struct workload *w,
-		    const struct kueue_assignment *a, size_t i, struct buf *b)
-{
-	const struct kueue_forest *f = c->kueue->forest;
-	struct kueue_use uses[KUEUE_MAX_REQUESTS + 1];
-	size_t n = kueue_workload_requests(f, w->unit, w->unit->queue, i, a->counts[i], uses);
-	const struct kueue_choice *choices = a->choices.items + a->first_choice[i];
-	auto_buf flavors = BUF_INIT, usage = BUF_INIT;
-	char text[QUANTITY_TEXT];
-
-	for (size_t k = 0; k < n && k < a->first_choice[i + 1] - a->first_choice[i]; k++) {
-		struct span resource = kueue_forest_resource_name(f, uses[k].resource);
-		if (choices[k].flavor == KUEUE_NONE)
-			continue;
-		buf_add_str(&flavors, flavors.len ? "," : "");
-		buf_add_json_str(&flavors, resource);
-		buf_add_char(&flavors, ':');
-		buf_add_json_str(&flavors, kueue_forest_flavor_name(f, choices[k].flavor));
-		buf_add_str(&usage, usage.len ? "," : "");
-		buf_add_json_str(&usage, resource);
-		buf_addf(&usage, ":\"%s\"", quantity_format(resource, uses[k].value, text));
-	}
-	buf_add_str(b, "{\"name\":");
-	buf_add_json_str(b, w->unit->shape->sets[i].name);
-	buf_addf(b, ",\"flavors\":{%s},\"resourceUsage\":{%s},\"count\":%d}",
-		 flavors.ptr ? flavors.ptr : "", usage.ptr ? usage.ptr : "", a->counts[i]);
-}
-
-static char *admission_text(const struct core *c, const struct workload *w,
-			    const struct kueue_assignment *a)
-{
-	auto_buf b = BUF_INIT;
-
-	buf_add_str(&b, "{\"clusterQueue\":");
-	buf_add_json_str(&b, kueue_forest_name(c->kueue->forest, w->unit->queue));
-	buf_add_str(&b, ",\"podSetAssignments\":[");
-	for (size_t i = 0; i < w->unit->shape->n_sets; i++) {
-		if (i)
-			buf_add_char(&b, ',');
-		add_set(c, w, a, i, &b);
-	}
-	buf_add_str(&b, "]}");
-	return buf_steal(&b, NULL);
-}
 
 /* ---- what it asks of a member ---- */
 
@@ -157,6 +82,13 @@ static void drop_asks(struct core *c, struct workload *w)
 		placer_ask_unref(c->placer, *a);
 	}
 	vec_done(&w->asks);
+	if (!w->lacking_at)
+		return;
+	struct kueue *k = c->kueue;
+	struct workload *last = k->lacking.items[--k->lacking.len];
+	k->lacking.items[w->lacking_at - 1] = last;
+	last->lacking_at = w->lacking_at;
+	w->lacking_at = 0;
 }
 
 void workload_forget_asks(struct core *c, struct workload *w)
@@ -175,6 +107,11 @@ static void wait_for(struct core *c, struct workload *w, struct ask *a)
 	vec_push(&w->asks, ask_dup_ref(a));
 	pump_enter_ask(c, a);
 	pump_park(c, a, w->unit->shape->number);
+	if (!w->lacking_at) {
+		vec_push(&c->kueue->lacking, w);
+		w->lacking_at = c->kueue->lacking.len;
+	}
+	starvation_parked(c, w->job);
 }
 
 /* Makes its job's ask; remembers why that cannot be. */
@@ -257,7 +194,7 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 	w->told = NULL;
 	w->requeue_at = 0;
 	drop_asks(c, w);
-	workload_set_admission(c, w, admission_text(c, w, a));
+	workload_set_admission(c, w, admission_record_text(c, w, a));
 	workload_set_condition(c, w, "QuotaReserved", true, "QuotaReserved",
 			       "Quota reserved in ClusterQueue %.*s", SPAN_ARGS(queue));
 	workload_clear_condition(c, w, "Evicted", "QuotaReserved");
@@ -284,21 +221,42 @@ static size_t checks_of(const struct core *c, const struct kueue_entry *e,
 				    a->uses.len, checks, MAX_CHECKS);
 }
 
-static bool try_entry(struct core *c, struct kueue_entry *e)
+static bool try_entry(struct core *c, struct kueue_entry *e, bool promised)
 {
 	struct workload *w = e->workload->owner;
 	const char *checks[MAX_CHECKS];
 	size_t n = checks_of(c, e, checks);
 
-	take_sets(w, &e->assignment);
-	if (n == 0 && !place(c, w)) {
+	admission_record_take(w, &e->assignment);
+	bool placed = n == 0 && place(c, w);
+	/* One that starves has its quota now, and a cluster that is kept free for it. */
+	w->ahead = n == 0 && !placed && promised && starvation_promise(c, w->job);
+	if (n == 0 && !placed && !w->ahead) {
 		workload_drop_sets(w);
 		return false;
 	}
-	kueue_cycle_admit(c->kueue->queues, e, n > 0);
+	kueue_cycle_admit(c->kueue->queues, e, !placed);
 	reserved(c, w, &e->assignment, checks, n);
-	if (n == 0)
+	if (placed)
 		admitted(c, w);
+	else if (w->ahead)
+		admission_checks_ready(c, w);
+	return true;
+}
+
+/* Whether the entry may be promised a cluster: it starves, and of the flavors that no member took
+ * none has room now. */
+static bool is_to_be_promised(struct core *c, const struct workload *w)
+{
+	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
+	struct placement_decision d;
+
+	if (!w->asks.len || !starvation_wants(c, w->job))
+		return false;
+	size_t n = starvation_exclude(c, w->job, excluded);
+	vec_foreach (&w->asks, a)
+		if (placement_decide(c->placer, *a, excluded, n, c->now, &d))
+			return false;
 	return true;
 }
 
@@ -331,7 +289,7 @@ static bool is_worth_it(struct core *c, struct kueue_entry *e)
 
 	if (!w->job || w->job->digest.provisioning_request.len || checks_of(c, e, checks))
 		return e->victims.items.len > 0;
-	take_sets(w, &e->assignment);
+	admission_record_take(w, &e->assignment);
 	bool fine = asked(c, w);
 	workload_drop_sets(w);
 	if (fine && room_choose(c, e))
@@ -370,11 +328,12 @@ static bool is_blocked(struct core *c, struct workload *w)
 static void run_entry(struct core *c, struct kueue_entry *e, struct victims *victims)
 {
 	struct workload *w = e->workload->owner;
+	bool promised = is_to_be_promised(c, w);
 
 	if (e->kind != KUEUE_ENTRY_FITS || !ready_blocks(c))
 		drop_asks(c, w);
 	while (e->kind != KUEUE_ENTRY_WAITS) {
-		if (e->kind == KUEUE_ENTRY_FITS && (is_blocked(c, w) || try_entry(c, e)))
+		if (e->kind == KUEUE_ENTRY_FITS && (is_blocked(c, w) || try_entry(c, e, promised)))
 			return;
 		if (e->kind == KUEUE_ENTRY_PREEMPTS && is_worth_it(c, e)) {
 			run_preemption(c, e, victims);
@@ -416,6 +375,28 @@ void admission_checks_ready(struct core *c, struct workload *w)
 	c->pump_wanted = true;
 }
 
+bool admission_start(struct core *c, struct workload *w)
+{
+	if (!w->unit || w->unit->state != KUEUE_RESERVING || !w->ready_to_place || !place(c, w))
+		return false;
+	w->ready_to_place = w->ahead = false;
+	drop_asks(c, w);
+	kueue_queues_admitted(c->kueue->queues, w->unit);
+	admitted(c, w);
+	return true;
+}
+
+void admission_give_back(struct core *c, struct workload *w)
+{
+	if (!w->ahead)
+		return;
+	w->ahead = w->ready_to_place = false;
+	drop_asks(c, w);
+	evict_released(c, w);
+	workload_set_condition(c, w, "QuotaReserved", false, "Pending",
+			       "No member cluster can be kept free for the workload");
+}
+
 static void run_placing(struct core *c)
 {
 	struct kueue *k = c->kueue;
@@ -425,17 +406,11 @@ static void run_placing(struct core *c)
 		struct workload *w = k->placing.items[i];
 		if (!w)
 			continue;
-		bool waits = w->unit && w->unit->state == KUEUE_RESERVING && w->ready_to_place;
-		if (waits && !place(c, w)) {
+		(void)admission_start(c, w);
+		if (w->ready_to_place && w->unit && w->unit->state == KUEUE_RESERVING)
 			k->placing.items[kept++] = w;
-			continue;
-		}
-		w->ready_to_place = false;
-		if (!waits)
-			continue;
-		drop_asks(c, w);
-		kueue_queues_admitted(k->queues, w->unit);
-		admitted(c, w);
+		else
+			w->ready_to_place = false;
 	}
 	k->placing.len = kept;
 }

@@ -8,7 +8,8 @@
  * and tolerations of those flavors go into what the gang asks; when no member takes it so, the
  * engine is asked for the next combination, and a head without any left parks until placement has
  * room for it again. A workload without a job takes quota alone. One whose queue has admission
- * checks takes quota first, and a member when they are all Ready.
+ * checks takes quota first, and a member when they are all Ready. So does one that starves, once a
+ * member is kept free for it (core/admission/starvation.h): its quota is reserved ahead.
  */
 #include "core/kueue/workload.h"
 
@@ -16,6 +17,10 @@
 bool admission_run(struct core *c);
 /* All checks of a workload that holds its quota are Ready. */
 void admission_checks_ready(struct core *c, struct workload *w);
+/* Starts one that holds quota and waits for nodes alone, where they are there now. */
+bool admission_start(struct core *c, struct workload *w);
+/* Takes back the quota that a starving one was given ahead; it waits again. */
+void admission_give_back(struct core *c, struct workload *w);
 /* What its admission asks of a member, from the record; references as job_ask() makes them. */
 int admission_ask(struct core *c, struct workload *w, struct err *reterr) MUST_CHECK;
 /* What flavors and counts by pod set (as the record keeps them) add to the pods of its job; by the

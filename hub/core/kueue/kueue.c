@@ -85,6 +85,7 @@ void kueue_close(struct core *c)
 	vec_done(&k->placing);
 	vec_done(&k->checking);
 	vec_done(&k->claims);
+	vec_done(&k->lacking);
 	vec_done(&k->dirty_queues);
 	vec_done(&k->dirty_locals);
 	selector_done(&k->managed_namespaces);

@@ -92,6 +92,7 @@ struct kueue {
 	struct VEC(struct workload *) checking; /* provisioning_check.h; holes are NULL */
 	bool checking_soon;			/* one of them is to be looked at at once */
 	bool checks_changed;			/* an AdmissionCheck or its config did */
+	struct VEC(struct workload *) lacking;	/* have asks that no member took */
 	struct VEC(struct workload *) claims;	/* claim.h */
 	usec status_due;
 	struct selector managed_namespaces; /* of the setting */

@@ -83,8 +83,10 @@ struct workload {
 	 * which it waits for; as references */
 	struct ask *base;
 	struct VEC(struct ask *) asks;
-	uint64_t spec_hash;			 /* of what the engine was told */
-	bool ready_to_place;			 /* in kueue->placing: its checks are Ready */
+	size_t lacking_at;   /* place in kueue->lacking + 1; 0: has none */
+	bool ahead;	     /* its quota is reserved ahead of nodes: it starved (admission.h) */
+	uint64_t spec_hash;  /* of what the engine was told */
+	bool ready_to_place; /* in kueue->placing: its checks are Ready */
 	struct provisioning_check *provisioning; /* provisioning_check.h; or NULL */
 	bool checking;				 /* in kueue->checking */
 	char *misasked; /* why what it asks of a member cannot be, or NULL */

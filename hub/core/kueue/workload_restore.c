@@ -196,6 +196,7 @@ static void look_at_checks(struct core *c, struct workload *w, const struct work
 		workload_set_requeue(c, w);
 		evict_workload(c, w, &retry, "At least one admission check is false");
 	} else if (w->unit->state == KUEUE_RESERVING && ready == s->n_checks) {
+		w->ahead = w->job && s->n_checks == 0;
 		admission_checks_ready(c, w);
 	}
 }

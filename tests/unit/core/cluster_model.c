@@ -963,6 +963,18 @@ void model_orphan(struct model *m, struct model_copy *c)
 	copy_gone(m, c);
 }
 
+/* What a Job's own controller gives it. */
+static usec deadline_of(const struct model_copy *c)
+{
+	static const char key[] = "\"activeDeadlineSeconds\":";
+	const char *at = c->body ? strstr(c->body, key) : NULL;
+	int64_t seconds = 0;
+
+	for (const char *p = at ? at + sizeof(key) - 1 : ""; *p >= '0' && *p <= '9'; p++)
+		seconds = num_add_sat(num_mul_sat(seconds, 10), *p - '0');
+	return at ? num_mul_sat(seconds, USEC_PER_SEC) : INT64_MAX / 2;
+}
+
 static bool step_copy(struct model *m, struct model_copy *c, usec now)
 {
 	bool all = c->pods.len > 0, any = false;
@@ -984,7 +996,7 @@ static bool step_copy(struct model *m, struct model_copy *c, usec now)
 	}
 	if (all && c->phase != COPY_RUNNING) {
 		c->started = now;
-		c->ends = now + m->run_time;
+		c->ends = now + num_min(m->run_time, deadline_of(c));
 		set_status(m, c, "Running", "");
 		return true;
 	}

@@ -240,6 +240,146 @@ static void an_edit_of_the_tree_keeps_what_was_charged_ahead(void **state)
 	assert_true(is_placed(w, "default", "endless"));
 }
 
+/* ---- Kueue's queues ---- */
+
+static void queue(struct world *w, int cpus)
+{
+	world_flavor(w, "f", "");
+	world_cluster_queue(w, "cq", "f", cpus, "");
+	world_local_queue(w, "lq", "cq");
+}
+
+/* In queue lq; maximum execution time `limit` seconds, 0: none. */
+static void queued(struct world *w, const char *name, int pods, int cpus, int limit)
+{
+	char labels[96] = "";
+
+	if (limit)
+		(void)snprintf(labels, sizeof(labels),
+			       ",'kueue.x-k8s.io/max-exec-time-seconds':'%d'", limit);
+	world_queued_job(w, name, "lq", pods, cpus, labels);
+	world_settle(w);
+}
+
+static void a_gang_of_a_queue_starts_within_its_bound(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 4, 4);
+	int after = -1;
+
+	m->run_time = 40 * USEC_PER_SEC;
+	queue(w, 100);
+	for (int t = 0; t < 400 && after < 0; t += 10) {
+		char name[32];
+		(void)snprintf(name, sizeof(name), "small-%d", t);
+		queued(w, name, 1, 4, 100);
+		if (t == 40)
+			queued(w, "gang", 4, 4, 0);
+		later(w, 10);
+		if (t >= 40 && is_placed(w, "default", "gang"))
+			after = t - 30;
+	}
+	assert_in_range(after, 60, 160);
+	assert_int_equal(world_events(w, "gang", "CapacityReserved", "Cluster c1"), 1);
+}
+
+static void quota_of_a_queue_is_reserved_ahead_and_given_back(void **state)
+{
+	struct world *w = *state;
+
+	world_join(w, "c1", 4, 4)->run_time = 5000 * USEC_PER_SEC;
+	queue(w, 20);
+	queued(w, "long", 1, 4, 600);
+	queued(w, "gang", 4, 4, 0);
+	assert_string_equal(world_workload_condition(w, "gang", "QuotaReserved", "reason"),
+			    "TopologyPlacementFailed");
+	later(w, 61);
+	assert_string_equal(world_workload_condition(w, "gang", "QuotaReserved", "status"), "True");
+	assert_string_not_equal(world_workload_condition(w, "gang", "Admitted", "status"), "True");
+	/* 20 of 20 are held: nobody passes. */
+	queued(w, "small", 1, 1, 10);
+	assert_false(is_placed(w, "default", "small"));
+	/* Not after a restart either. */
+	world_restart(w);
+	later(w, 1);
+	assert_false(is_placed(w, "default", "small"));
+	later(w, 32);
+	assert_string_equal(world_workload_condition(w, "gang", "QuotaReserved", "status"), "True");
+	job(w, "default", "endless", 1, 1, 0);
+	assert_false(is_placed(w, "default", "endless"));
+	assert_int_equal(world_delete(w, TYPE_JOB, "default", "gang"), ERR_NONE);
+	world_settle(w);
+	assert_true(is_placed(w, "default", "small"));
+	assert_true(is_placed(w, "default", "endless"));
+}
+
+static void only_what_ends_in_time_passes_a_gang_of_a_queue(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 4, 4);
+
+	m->run_time = 300 * USEC_PER_SEC;
+	queue(w, 100);
+	queued(w, "long", 1, 4, 600);
+	queued(w, "gang", 4, 4, 0);
+	later(w, 61);
+	queued(w, "endless", 1, 1, 0);
+	queued(w, "too-long", 1, 2, 560);
+	assert_false(is_placed(w, "default", "endless"));
+	assert_false(is_placed(w, "default", "too-long"));
+	m->run_time = 100 * USEC_PER_SEC;
+	queued(w, "short", 1, 3, 530);
+	assert_true(is_placed(w, "default", "short"));
+	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/gang/why"),
+			       "Cluster c1 is kept free for it"));
+	later(w, 250);
+	assert_true(is_placed(w, "default", "gang"));
+	assert_string_equal(world_workload_condition(w, "gang", "Admitted", "status"), "True");
+}
+
+static void no_bound_exists_for_a_gang_of_a_queue_behind_jobs_without_a_limit(void **state)
+{
+	struct world *w = *state;
+
+	world_join(w, "c1", 4, 4)->run_time = 5000 * USEC_PER_SEC;
+	queue(w, 100);
+	queued(w, "endless", 1, 4, 0);
+	queued(w, "gang", 4, 4, 0);
+	later(w, 61);
+	later(w, 40);
+	assert_int_equal(world_events(w, "gang", "CapacityReserved", ""), 0);
+	assert_string_equal(world_workload_condition(w, "gang", "QuotaReserved", "status"),
+			    "False");
+	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/gang/why"),
+			       "No bound on its wait exists"));
+	queued(w, "other", 1, 4, 0);
+	assert_true(is_placed(w, "default", "other"));
+}
+
+/* x is busy for long; y has a free flavor: nothing is promised where the gang can start. */
+static void a_flavor_with_room_comes_before_a_promise(void **state)
+{
+	struct world *w = *state;
+	struct model *x = world_join(w, "c1", 1, 4), *y = world_join(w, "c2", 1, 4);
+
+	x->run_time = y->run_time = 5000 * USEC_PER_SEC;
+	model_label_nodes(x, "pool", "x");
+	model_label_nodes(y, "pool", "y");
+	world_settle(w);
+	world_flavor(w, "x", "'nodeLabels':{'pool':'x'}");
+	world_flavor(w, "y", "'nodeLabels':{'pool':'y'}");
+	world_cluster_queue(w, "cq", "x y", 100, "");
+	world_local_queue(w, "lq", "cq");
+	queued(w, "on-x", 1, 4, 600);
+	queued(w, "on-y", 1, 4, 600);
+	queued(w, "gang", 1, 4, 0);
+	later(w, 59);
+	model_finish(y, model_copy(y, "default", "on-y"), false);
+	later(w, 2);
+	assert_non_null(model_copy(y, "default", "gang"));
+	assert_int_equal(world_events(w, "gang", "CapacityReserved", ""), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +392,11 @@ int main(void)
 	    STORY(at_most_one_of_four_clusters_is_kept_free),
 	    STORY(a_restart_makes_the_reservation_again),
 	    STORY(an_edit_of_the_tree_keeps_what_was_charged_ahead),
+	    STORY(a_gang_of_a_queue_starts_within_its_bound),
+	    STORY(quota_of_a_queue_is_reserved_ahead_and_given_back),
+	    STORY(only_what_ends_in_time_passes_a_gang_of_a_queue),
+	    STORY(no_bound_exists_for_a_gang_of_a_queue_behind_jobs_without_a_limit),
+	    STORY(a_flavor_with_room_comes_before_a_promise),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
