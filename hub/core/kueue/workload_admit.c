@@ -68,12 +68,13 @@ int workload_admit_command(struct core *c, struct command *cmd)
 {
 	static const char *const given[] = {"QuotaReserved", "Admitted"};
 	struct store_extent e = cmd->draft.extents.status;
-	struct span now, was = SPAN_NONE;
+	struct span now = SPAN_NONE, was = SPAN_NONE;
 	struct store_object o;
 
-	if ((cmd->verb != COMMAND_CREATE && cmd->verb != COMMAND_UPDATE) || !e.len)
+	if (cmd->verb != COMMAND_CREATE && cmd->verb != COMMAND_UPDATE)
 		return 0;
-	now = span_make(cmd->draft.json + e.at, e.len);
+	if (e.len)
+		now = span_make(cmd->draft.json + e.at, e.len);
 	if (cmd->verb == COMMAND_UPDATE &&
 	    registry_get(c->batch, cmd->kind, span_of(cmd->ns), span_of(cmd->name), &o) == 0)
 		was = store_object_part(&o, o.extents.status);

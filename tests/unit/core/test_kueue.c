@@ -815,7 +815,31 @@ static void nobody_takes_what_a_job_holds(void **state)
 	    world_patch(w, TYPE_WORKLOAD, "default", name, "{'status':{'conditions':null}}"),
 	    ERR_INVALID);
 	assert_string_equal(w->err.field, "status.conditions");
+	assert_int_equal(world_patch(w, TYPE_WORKLOAD, "default", name, "{'status':null}"),
+			 ERR_INVALID);
 	assert_int_equal(used(w, "cq", "f"), 6000);
+}
+
+/* More than a batch has rows for: Events wait for later batches, and none is lost or said twice. */
+static void events_of_many_admissions_at_once_are_all_told(void **state)
+{
+	struct world *w = *state;
+	char name[16];
+
+	flavor(w, "f", "");
+	local_queue(w, "lq", "cq");
+	for (int i = 0; i < 150; i++) {
+		(void)snprintf(name, sizeof(name), "w%d", i);
+		own(w, name, "lq", 1, 1, 0);
+	}
+	cluster_queue(w, "cq", "f", 150, "");
+	world_settle(w);
+	assert_int_equal(used(w, "cq", "f"), 150000);
+	for (int i = 0; i < 150; i += 7) {
+		(void)snprintf(name, sizeof(name), "w%d", i);
+		assert_int_equal(world_events(w, name, "QuotaReserved", "cq"), 1);
+		assert_int_equal(world_events(w, name, "Admitted", "cq"), 1);
+	}
 }
 
 int main(void)
@@ -843,6 +867,7 @@ int main(void)
 	    STORY(a_job_over_its_execution_time_is_deactivated),
 	    STORY(a_deleted_job_frees_its_quota_with_its_copy),
 	    STORY(nobody_but_the_hub_writes_an_admission),
+	    STORY(events_of_many_admissions_at_once_are_all_told),
 	    STORY(a_workload_without_a_job_takes_quota_alone_and_ends_by_its_creator),
 	    STORY(a_creator_may_give_a_reservation_back),
 	    STORY(nobody_takes_what_a_job_holds),
