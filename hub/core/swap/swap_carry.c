@@ -284,15 +284,18 @@ static void decide(struct swap_round *r, struct job *j, struct hot_swap_gang *ga
 		if (r->plan.action == HOT_SWAP_SPARE || r->plan.action == HOT_SWAP_PREEMPT)
 			return;
 	}
-	hot_swap_decide(&fleet, gang, others->jobs.items, others->jobs.len, excluded, n, c->now,
+	size_t n_lower = r->plan.n_lower;
+	struct hot_swap_gang free = *gang;
+	if (held)
+		free.priority = INT32_MIN; /* nobody goes for what has to move anyway */
+	hot_swap_decide(&fleet, &free, others->jobs.items, others->jobs.len, excluded, n, c->now,
 			&r->plan);
 	if (!held)
 		return;
+	r->plan.n_lower = n_lower;
 	if (r->plan.action == HOT_SWAP_SPARE) {
 		r->plan.action = HOT_SWAP_MOVE;
 		r->plan.cluster = gang->cluster;
-	} else if (r->plan.action == HOT_SWAP_PREEMPT) {
-		r->plan.action = HOT_SWAP_WAIT;
 	}
 }
 

@@ -24,6 +24,7 @@ struct sim {
 	uint64_t random;
 	size_t n_jobs, n_own;
 	bool leveled; /* the flavor has a topology, and some jobs ask for a rack */
+	bool fails;   /* nodes do */
 	bool deleted[MAX_JOBS], refused[MAX_JOBS];
 };
 
@@ -71,6 +72,7 @@ static void open_sim(struct sim *s, uint64_t seed)
 			       q, q);
 		must(s, TYPE_LOCAL_QUEUE, text);
 	}
+	s->fails = seed % 4 == 2;
 	struct model *m1 = world_join(&s->w, "c1", 1, 4 + (int)below(s, 4));
 	struct model *m2 = world_join(&s->w, "c2", 2, 3);
 	if (!s->leveled)
@@ -259,8 +261,45 @@ static void step_compare(struct sim *s)
 	}
 }
 
+/* A node fails, or is well again; or controllers make anew what stood on such nodes. */
+static void step_node(struct sim *s)
+{
+	struct model *m = some_member(s);
+	unsigned dice = below(s, 4);
+
+	if (dice < 3) {
+		struct model_node *n = m->nodes.items[below(s, (unsigned)m->nodes.len)];
+		model_set_node(m, n->name, dice != 1, dice == 2);
+		return;
+	}
+	map_foreach (&m->copies, e)
+		model_recreate(m, e->value, false);
+}
+
+static void mend_nodes(struct sim *s)
+{
+	for (size_t i = 0; i < s->w.n_members; i++) {
+		struct model *m = s->w.members[i];
+		map_foreach (&m->copies, e)
+			model_recreate(m, e->value, false);
+		vec_foreach (&m->nodes, n)
+			model_set_node(m, (*n)->name, true, false);
+	}
+}
+
+static bool some_node_is_lost(const struct sim *s)
+{
+	for (size_t i = 0; i < s->w.n_members; i++)
+		vec_foreach (&s->w.members[i]->nodes, n)
+			if ((*n)->down || (*n)->tainted)
+				return true;
+	return false;
+}
+
 static void step(struct sim *s)
 {
+	if (s->fails && below(s, 12) == 0)
+		step_node(s);
 	unsigned dice = below(s, 1000);
 
 	if (dice < 80)
@@ -283,7 +322,7 @@ static void step(struct sim *s)
 		(void)model_step(some_member(s), s->w.now);
 	else if (dice < 730)
 		world_restart(&s->w);
-	else if (dice < 740)
+	else if (dice < 740 && !some_node_is_lost(s)) /* see test_simulation.c */
 		step_compare(s);
 	else if (dice < 800)
 		s->w.now += below(s, 400) * USEC_PER_MS;
@@ -330,6 +369,8 @@ static void activate_all(struct sim *s)
 
 static void come_to_rest(struct sim *s)
 {
+	if (s->fails)
+		mend_nodes(s);
 	world_settle(&s->w);
 	for (int q = 0; q < 2; q++)
 		assert_int_equal(world_patch(&s->w, TYPE_CLUSTER_QUEUE, "", q ? "cq1" : "cq0",
