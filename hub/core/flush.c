@@ -12,9 +12,9 @@
 
 #include <errno.h>
 
-/* status, binding, unit, live row, two retention rows, two rows of a finalizer, spent pods, and two
- * of what it needs. */
-#define ROWS_PER_JOB 12
+/* status, binding, unit, live row, three retention rows, two rows of a finalizer, spent pods, and
+ * two of what it needs. */
+#define ROWS_PER_JOB 13
 
 void core_job_dirty(struct core *c, struct job *j)
 {

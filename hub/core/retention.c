@@ -4,6 +4,8 @@
 #include "core/binding.h"
 #include "core/dispatch/courier.h"
 #include "core/job.h"
+#include "core/kueue/workload.h"
+#include "core/kueue/workload_status.h"
 #include "core/restore.h"
 
 #define TTL_MAX (10 * 365 * 86400LL)
@@ -14,8 +16,8 @@ struct owner {
 	const uint8_t *uid;
 };
 
-/* Row key: 'r', deadline big-endian, 'k' (keep) or 't' (ttl), then type/ns/name of the job; value:
- * its uid. */
+/* Row key: 'r', deadline big-endian, 'k' (keep), 't' (ttl) or 'd' (deactivated), then type/ns/name
+ * of the job, or 'w' and those of a finished Workload; value: its uid. */
 static void put(struct core *c, const struct owner *of, char what, usec deadline)
 {
 	auto_buf key = BUF_INIT;
@@ -50,7 +52,27 @@ void retention_write(struct core *c, struct job *j)
 	put(c, &of, 'k', j->finished_at + c->settings.keep_finished);
 	if (j->digest.ttl_seconds >= 0 && j->digest.ttl_seconds < TTL_MAX)
 		put(c, &of, 't', j->finished_at + j->digest.ttl_seconds * USEC_PER_SEC);
+	if (j->workload)
+		retention_workload(c, j->workload->ns, j->workload->name, j->workload->uid);
 	j->retention_dirty = false;
+}
+
+void retention_workload(struct core *c, struct span ns, struct span name, const uint8_t *uid)
+{
+	usec kept = c->kueue->settings.retain_finished;
+
+	if (kept >= 0)
+		put(c, &(struct owner){kind_by_type(c->kinds, TYPE_WORKLOAD), ns, name, uid}, 'w',
+		    c->now + kept);
+}
+
+void retention_deactivated(struct core *c, const struct job *j)
+{
+	usec kept = c->kueue->settings.retain_deactivated;
+
+	if (kept >= 0)
+		put(c, &(struct owner){j->kind, span_of(j->ns), span_of(j->name), j->uid}, 'd',
+		    c->now + kept);
 }
 
 /* When the object's time to live is over; INT64_MAX: never. otherwise: when it finished, if nothing
@@ -126,6 +148,32 @@ static int collect(void *arg, struct span key, struct span value)
 	return 0;
 }
 
+/* Whether its Workload is still what the hub made of it, for long enough: a user may have activated
+ * it since, and the hub deactivated it again. */
+static bool stays_deactivated(struct core *c, const struct job *j)
+{
+	auto_arena mem = ARENA_INIT;
+	struct workload_status s;
+	struct store_object o;
+
+	if (!j || !j->workload || !j->workload->inactive ||
+	    registry_get(c->batch, kind_by_type(c->kinds, TYPE_WORKLOAD), j->workload->ns,
+			 j->workload->name, &o) < 0)
+		return false;
+	workload_status_read(&o, &mem, &s);
+	/* Times of conditions have whole seconds. */
+	return s.evicted.is && span_starts(s.evicted.reason, SPAN("DeactivatedDueTo")) &&
+	       s.evicted.since + c->kueue->settings.retain_deactivated <= c->now + USEC_PER_SEC;
+}
+
+static void drop(struct core *c, const struct kind *kind, const struct due_row *row,
+		 const char *what)
+{
+	if (registry_remove(c->batch, kind, span_of(row->ns), span_of(row->name),
+			    PROPAGATE_BACKGROUND) < 0)
+		log_error(c->log, what, "object=%s/%s", row->ns, row->name);
+}
+
 static void act(struct core *c, const struct due_row *row)
 {
 	const struct kind *kind = kind_by_type(c->kinds, row->type);
@@ -137,10 +185,18 @@ static void act(struct core *c, const struct due_row *row)
 	if (row->what == 't') {
 		if (end_of(c, kind, &o, 0) > c->now)
 			return;
-		if (registry_remove(c->batch, kind, span_of(row->ns), span_of(row->name),
-				    PROPAGATE_BACKGROUND) < 0)
-			log_error(c->log, "finished job not removed at its ttl", "job=%s/%s",
-				  row->ns, row->name);
+		drop(c, kind, row, "finished job not removed at its ttl");
+		return;
+	}
+	if (row->what == 'w') {
+		if (o.flags & OBJECT_FINISHED)
+			drop(c, kind, row, "finished workload not removed");
+		return;
+	}
+	if (row->what == 'd') {
+		if (stays_deactivated(
+			c, job_by_key(c, row->type, span_of(row->ns), span_of(row->name))))
+			drop(c, kind, row, "deactivated job not removed");
 		return;
 	}
 	struct job *j = restore_job(c, kind, &o);

@@ -8,6 +8,7 @@
 #include "core/kueue/queue_status.h"
 #include "core/kueue/ready.h"
 #include "core/kueue/workload_restore.h"
+#include "core/retention.h"
 #include "quota-tree/kueue_message.h"
 
 #include <inttypes.h>
@@ -134,6 +135,8 @@ void evict_deactivate(struct core *c, struct workload *w, const char *cause, con
 	w->inactive = true;
 	workload_deactivate(c, w);
 	evict_workload(c, w, &e, message);
+	if (w->job)
+		retention_deactivated(c, w->job);
 	workload_review(c, w);
 }
 

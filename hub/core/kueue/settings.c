@@ -31,6 +31,7 @@ struct kueue_settings kueue_settings_default(void)
 	    .backoff_max = 3600 * USEC_PER_SEC,
 	    .backoff_limit = -1,
 	    .retain_finished = -1,
+	    .retain_deactivated = -1,
 	};
 }
 
@@ -316,10 +317,18 @@ static int take_after_finished(const struct settings_reader *r, const char *path
 	return take_duration(r, path, v, &r->s->retain_finished);
 }
 
+static int take_after_deactivated(const struct settings_reader *r, const char *path,
+				  const struct cJSON *v)
+{
+	return take_duration(r, path, v, &r->s->retain_deactivated);
+}
+
 static int take_workload_retention(const struct settings_reader *r, const char *path,
 				   const struct cJSON *v)
 {
-	static const struct settings_member members[] = {{"afterFinished", take_after_finished}};
+	static const struct settings_member members[] = {
+	    {"afterFinished", take_after_finished},
+	    {"afterDeactivatedByKueue", take_after_deactivated}};
 
 	return READ(v, members);
 }

@@ -33,7 +33,8 @@ struct kueue_settings {
 	int32_t backoff_limit;	  /* -1: endless */
 	bool requeue_by_creation; /* requeuingStrategy.timestamp: Creation */
 	/* objectRetentionPolicies; -1: for ever */
-	usec retain_finished;
+	usec retain_finished;	 /* a finished Workload, then it goes */
+	usec retain_deactivated; /* a job whose Workload the hub deactivated; then it goes */
 	/* feature gates that are core's */
 	bool no_wait_for_pods_ready;	/* DisableWaitForPodsReady */
 	bool priority_class_defaulting; /* WorkloadPriorityClassDefaulting */

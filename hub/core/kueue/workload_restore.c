@@ -11,6 +11,7 @@
 #include "core/kueue/priority_class.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_status.h"
+#include "core/retention.h"
 
 static usec created_at(const struct store_object *o, usec otherwise)
 {
@@ -337,6 +338,8 @@ void workload_observe(struct core *c, const struct store_object *o)
 		if (w->deleting)
 			core_remove_finalizer(c, kind_by_type(c->kinds, TYPE_WORKLOAD), o,
 					      KUEUE_FINALIZER);
+		else
+			retention_workload(c, o->key.ns, o->key.name, o->uid);
 		end_own(c, w);
 		return;
 	}

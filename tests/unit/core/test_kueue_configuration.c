@@ -164,6 +164,103 @@ static void namespaces_that_are_not_selected_are_none_of_kueues_business(void **
 	assert_int_equal(world_count(w, TYPE_WORKLOAD, "default"), 1);
 }
 
+/* ---- objectRetentionPolicies ---- */
+
+static void a_finished_workload_goes_after_its_time_and_its_job_stays(void **state)
+{
+	struct world *w = *state;
+	struct model *m =
+	    begin(w, "{'objectRetentionPolicies':{'workloads':{'afterFinished':'1m'}}}");
+
+	world_queued_job(w, "one", "lq", 1, 2, "");
+	world_settle(w);
+	assert_int_equal(
+	    world_create(w, TYPE_WORKLOAD,
+			 "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'Workload','metadata':{"
+			 "'name':'own','namespace':'default'},'spec':{'active':true,'queueName':"
+			 "'lq','podSets':[{'name':'main','count':1,'template':{'spec':{'containers'"
+			 ":[{'name':'c','resources':{'requests':{'cpu':1}}}]}}}]}}"),
+	    ERR_NONE);
+	model_finish(m, model_copy(m, "default", "one"), false);
+	world_settle(w);
+	assert_int_equal(
+	    world_patch(w, TYPE_WORKLOAD, "default", "own",
+			"{'status':{'conditions':[{'type':'Finished','status':'True','reason':"
+			"'ByTest','message':'','lastTransitionTime':'2026-01-01T00:00:00Z'}]}}"),
+	    ERR_NONE);
+	world_settle(w);
+	assert_int_equal(world_count(w, TYPE_WORKLOAD, "default"), 2);
+	world_advance(w, 50 * USEC_PER_SEC);
+	world_restart(w);
+	world_settle(w);
+	assert_int_equal(world_count(w, TYPE_WORKLOAD, "default"), 2);
+	world_advance(w, 15 * USEC_PER_SEC);
+	world_settle(w);
+	world_advance(w, USEC_PER_SEC);
+	world_settle(w);
+	assert_int_equal(world_count(w, TYPE_WORKLOAD, "default"), 0);
+	assert_true(world_exists(w, TYPE_JOB, "default", "one"));
+}
+
+static void workloads_stay_for_ever_unless_a_time_is_set(void **state)
+{
+	struct world *w = *state;
+	struct model *m = begin(w, "{}");
+
+	world_queued_job(w, "one", "lq", 1, 2, "");
+	world_settle(w);
+	model_finish(m, model_copy(m, "default", "one"), false);
+	world_settle(w);
+	world_advance(w, 60 * MINUTES);
+	world_settle(w);
+	assert_int_equal(world_count(w, TYPE_WORKLOAD, "default"), 1);
+}
+
+#define LIMITED ",'kueue.x-k8s.io/max-exec-time-seconds':'60'"
+
+static void a_job_that_the_hub_deactivated_goes_after_its_time(void **state)
+{
+	struct world *w = *state;
+	struct model *m = begin(w, "{'objectRetentionPolicies':{'workloads':{"
+				   "'afterDeactivatedByKueue':'5m'}}}");
+
+	world_queued_job(w, "one", "lq", 1, 2, LIMITED);
+	world_settle(w);
+	world_advance(w, 61 * USEC_PER_SEC);
+	world_settle(w);
+	assert_string_equal(world_workload_condition(w, "one", "Evicted", "reason"),
+			    "DeactivatedDueToMaximumExecutionTimeExceeded");
+	world_advance(w, 4 * MINUTES);
+	world_settle(w);
+	assert_true(world_exists(w, TYPE_JOB, "default", "one"));
+	world_advance(w, 2 * MINUTES);
+	world_settle(w);
+	assert_false(world_exists(w, TYPE_JOB, "default", "one"));
+	assert_null(model_copy(m, "default", "one"));
+}
+
+static void a_job_that_its_user_activated_again_stays(void **state)
+{
+	struct world *w = *state;
+	char name[STORE_MAX_NAME + 1];
+
+	begin(w, "{'objectRetentionPolicies':{'workloads':{'afterDeactivatedByKueue':'5m'}}}");
+	world_queued_job(w, "one", "lq", 1, 2, LIMITED);
+	world_settle(w);
+	world_advance(w, 61 * USEC_PER_SEC);
+	world_settle(w);
+	const struct job *j = world_record(w, TYPE_JOB, "default", "one");
+	(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(j->workload->name));
+	assert_int_equal(
+	    world_patch(w, TYPE_WORKLOAD, "default", name,
+			"{'spec':{'active':true,'maximumExecutionTimeSeconds':86400}}"),
+	    ERR_NONE);
+	world_settle(w);
+	world_advance(w, 6 * MINUTES);
+	world_settle(w);
+	assert_true(world_exists(w, TYPE_JOB, "default", "one"));
+}
+
 /* ---- admissionFairSharing ---- */
 
 #define FAIR ",'admissionScope':{'admissionMode':'UsageBasedAdmissionFairSharing'}"
@@ -333,6 +430,10 @@ int main(void)
 	    STORY(the_gate_switches_pods_ready_off),
 	    STORY(a_job_without_a_queue_waits_until_it_names_one),
 	    STORY(namespaces_that_are_not_selected_are_none_of_kueues_business),
+	    STORY(a_finished_workload_goes_after_its_time_and_its_job_stays),
+	    STORY(workloads_stay_for_ever_unless_a_time_is_set),
+	    STORY(a_job_that_the_hub_deactivated_goes_after_its_time),
+	    STORY(a_job_that_its_user_activated_again_stays),
 	    STORY(who_used_less_goes_first),
 	    STORY(a_resource_without_weight_does_not_count),
 	    STORY(without_the_gate_age_decides),
