@@ -347,6 +347,21 @@ static int render_quota(const struct command_line *line, struct client *c, struc
 	return 0;
 }
 
+/* Nothing where there is no quota, or where it is not the asker's to see. */
+static int render_quota_below(const struct command_line *line, struct client *c, struct buf *out,
+			      struct err *reterr)
+{
+	auto_json *tree = NULL;
+	struct err refused = ERR_INIT;
+
+	if (client_get(c, QUERY "/quota", &tree, &refused) < 0 ||
+	    !json_len(json_get(tree, "nodes")))
+		return 0;
+	int r = render_quota(line, c, out, reterr);
+	buf_add_char(out, '\n');
+	return r;
+}
+
 #define BINDINGS .group = "/apis/work.karmada.io/v1alpha2", .resource = "resourcebindings"
 
 static int run_clusters(const struct command_line *line)
@@ -375,6 +390,7 @@ static int render_top(const struct command_line *line, struct client *c, struct 
 	int r = render_clusters(line, c, out, reterr);
 
 	buf_add_char(out, '\n');
+	r = r < 0 ? r : render_quota_below(line, c, out, reterr);
 	return r < 0 ? r : render_jobs(line, c, out, reterr);
 }
 
@@ -396,7 +412,7 @@ static int run_quota(const struct command_line *line)
 
 const struct verb verb_clusters = {"clusters", "", "members, their health and what is free",
 				   run_clusters};
-const struct verb verb_top = {"top", "", "members and jobs, live", run_top};
+const struct verb verb_top = {"top", "", "members, quota and jobs, live", run_top};
 const struct verb verb_jobs = {"jobs", "", "jobs: where they run, or why they wait", run_jobs};
 const struct verb verb_queue = {"queue", "", "queues: pending jobs, head, oldest wait", run_queue};
 const struct verb verb_quota = {"quota", "[NODE]",
