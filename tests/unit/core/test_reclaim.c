@@ -249,6 +249,63 @@ static void beyond_its_min_a_job_takes_only_from_its_own_quota(void **state)
 			 1);
 }
 
+/* Jobs of 5 cpus that run in each of the four namespaces. */
+static void expect_running(const struct model *m, int a1, int a2, int b1, int b2)
+{
+	const int want[] = {a1, a2, b1, b2};
+	char ns[16], name[8];
+
+	for (int n = 0; n < 4; n++) {
+		int running = 0;
+		(void)snprintf(ns, sizeof(ns), "namespace%d", n + 1);
+		for (int i = 0; i < 5; i++) {
+			(void)snprintf(name, sizeof(name), "j%d", i);
+			running += runs(m, ns, name);
+		}
+		assert_int_equal(running, want[n]);
+	}
+}
+
+/* V1 to V4: leaves of min 10 and max 20 below two halves of a root of 40; five jobs of 5 cpus in
+ * one namespace after the other. */
+static void every_owner_comes_to_its_min_one_after_the_other(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 40);
+	char ns[16], name[8];
+
+	m->run_time = 3600 * USEC_PER_SEC;
+#define LEAF(name, ns)                                                                             \
+	"{'name':'" name "','namespaces':['" ns "'],'min':{'cpu':10},'max':{'cpu':20}}"
+#define HALF(name, one, other)                                                                     \
+	"{'name':'" name "','min':{'cpu':20},'max':{'cpu':40},'children':[" one "," other "]}"
+	assert_int_equal(
+	    world_create(w, TYPE_ELASTIC_QUOTA_TREE,
+			 "{'apiVersion':'scheduling.sigs.k8s.io/v1beta1','kind':'ElasticQuotaTree',"
+			 "'metadata':{'name':'tree','namespace':'kube-system'},'spec':{'root':{"
+			 "'name':'root','attributes':{" ON "},'min':{'cpu':40},'max':{'cpu':40},"
+			 "'children':[" HALF(
+			     "a", LEAF("a.1", "namespace1"),
+			     LEAF("a.2", "namespace2")) "," HALF("b", LEAF("b.1", "namespace3"),
+								 LEAF("b.2", "namespace4")) "]}}}"),
+	    ERR_NONE);
+	for (int n = 0; n < 4; n++) {
+		static const int want[4][4] = {
+		    {4, 0, 0, 0}, {4, 4, 0, 0}, {3, 3, 2, 0}, {2, 2, 2, 2}};
+		(void)snprintf(ns, sizeof(ns), "namespace%d", n + 1);
+		world_space(w, ns);
+		world_policy(w, ns, ",'suspension':{'scheduling':true}");
+		for (int i = 0; i < 5; i++) {
+			(void)snprintf(name, sizeof(name), "j%d", i);
+			job(w, ns, name, 1, 5);
+		}
+		work(w);
+		work(w);
+		work(w);
+		expect_running(m, want[n][0], want[n][1], want[n][2], want[n][3]);
+	}
+}
+
 /* ---- who is not ---- */
 
 /* V28: what could be had is not enough for the gang. */
@@ -410,6 +467,7 @@ int main(void)
 	    STORY(the_owner_goes_first_when_the_borrower_has_left),
 	    STORY(what_one_victim_left_is_kept_until_the_other_has_gone),
 	    STORY(quota_is_free_when_the_pods_are_gone),
+	    STORY(every_owner_comes_to_its_min_one_after_the_other),
 	    STORY(beyond_its_min_a_job_takes_only_from_its_own_quota),
 	    STORY(nobody_is_stopped_for_a_gang_that_still_cannot_start),
 	    STORY(a_job_is_spared_while_it_is_protected),
