@@ -397,6 +397,13 @@ void settle_parked(struct core *c, struct job *j)
 	}
 }
 
+void settle_unparked(struct core *c, struct job *j)
+{
+	settle_withdraw(c, j);
+	if (j->workload)
+		workload_review(c, j->workload);
+}
+
 void settle_finished(struct core *c, struct job *j)
 {
 	if (j->finished)

@@ -31,6 +31,9 @@ void settle_leave_member(struct core *c, struct job *j, uint32_t number);
 void settle_idle(struct core *c, struct job *j, uint32_t was);
 /* Its copy is suspended where it is, without pods: it waits for a placement. */
 void settle_parked(struct core *c, struct job *j);
+/* It is not where it was parked any more, or is taken away from there: it waits for no placement
+ * until its absence is proven. */
+void settle_unparked(struct core *c, struct job *j);
 /* The copy's status is terminal. */
 void settle_finished(struct core *c, struct job *j);
 /* The hub's object: its user suspended or resumed it, deleted it, or it is gone. */

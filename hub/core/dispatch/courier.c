@@ -122,6 +122,8 @@ void courier_feed(struct core *c, struct job *j, const struct dispatch_event *e)
 		settle_idle(c, j, was.member);
 	else if (was.step != DISPATCH_PARKED && plan.next.step == DISPATCH_PARKED)
 		settle_parked(c, j);
+	else if (was.step == DISPATCH_PARKED && !j->holds && !dispatch_is_free(&plan.next))
+		settle_unparked(c, j);
 }
 
 void courier_committed(struct core *c, struct job *j)

@@ -25,7 +25,7 @@ enum workload_wait {
 	WORKLOAD_QUEUE_STOPPED,	  /* its LocalQueue is */
 	WORKLOAD_BACKOFF,	  /* requeueAt lies ahead */
 	WORKLOAD_NOT_REQUEUED,	  /* Requeued=False */
-	WORKLOAD_JOB_HELD,	  /* its job has no policy, or is suspended by it */
+	WORKLOAD_JOB_HELD, /* its job has no policy, is suspended by it, or is being withdrawn */
 	WORKLOAD_WAIT_MAX,
 };
 

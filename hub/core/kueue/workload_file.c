@@ -93,6 +93,10 @@ void workload_recount(struct core *c, struct workload *w, const struct workload_
 static bool job_is_held(const struct workload *w)
 {
 	const struct job *j = w->job;
+
+	/* Until its copy is proven gone it can be placed nowhere. */
+	if (j && !workload_holds_quota(w) && !dispatch_is_free(&j->dispatch))
+		return true;
 	return j && (j->hold == HOLD_NO_POLICY || j->hold == HOLD_POLICY_SUSPENDED ||
 		     j->hold == HOLD_PROVISIONING);
 }
