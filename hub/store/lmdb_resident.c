@@ -94,13 +94,18 @@ static uint64_t resident_of_files(const struct lmdb_store *s)
 void lmdb_resident_check(struct lmdb_store *s)
 {
 	uint64_t limit = s->options.resident_bytes;
+	uint64_t now = s->map ? resident_of_files(s) : 0;
 	MDB_envinfo info;
 
-	if (!s->map || resident_of_files(s) <= atomic_load(&s->resident_allowed) ||
-	    mdb_env_info(s->env, &info) != 0)
+	if (now <= limit) {
+		atomic_store(&s->resident_allowed, limit);
+		return;
+	}
+	if (now <= atomic_load(&s->resident_allowed) || mdb_env_info(s->env, &info) != 0)
 		return;
 	(void)madvise(s->map, (info.me_last_pgno + 1) * s->page_size, MADV_DONTNEED);
-	/* What others have mapped does not go by this: a limit below it would be met each time. */
-	uint64_t left = resident_of_files(s) + limit / 2;
+	/* What others have mapped does not go by this, and would be met at each row: a quarter
+	 * more than is left may come first, until it is below the limit again. */
+	uint64_t left = resident_of_files(s) + limit / 4;
 	atomic_store(&s->resident_allowed, left > limit ? left : limit);
 }
