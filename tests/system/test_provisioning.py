@@ -4,6 +4,7 @@ whose queue asks for nodes, a request by hand with a job that takes its nodes, a
 which it ends otherwise: failed, over quota, expired, revoked, cancelled."""
 
 import json
+import os
 
 from muster_test import Fleet, check, main
 from muster_test import objects as make
@@ -14,6 +15,9 @@ CLASS = "queued-provisioning.gke.io"
 POOL = "cloud.google.com/gke-nodepool"
 CONSUME = ("autoscaling.x-k8s.io/consume-provisioning-request",
            "cluster-autoscaler.kubernetes.io/consume-provisioning-request")
+
+EXAMPLE = os.path.join(os.path.dirname(__file__), "..", "..", "deploy", "examples", "kueue",
+                       "queued-provisioning.yaml")
 
 QUEUES = """
 apiVersion: kueue.x-k8s.io/v1beta1
@@ -259,6 +263,24 @@ def story_a_request_by_hand_serves_the_job_that_names_it(fleet):
         "PATCH", "/apis/autoscaling.x-k8s.io/v1/namespaces/default/provisioningrequests/hand",
         {"spec": {"provisioningClassName": "other"}}, content_type="application/merge-patch+json")
     check("immutable" in json.dumps(refused.status), "its spec cannot be changed", refused.status)
+
+
+def story_the_example_runs(fleet):
+    """deploy/examples: a job whose queue asks for nodes, and the same by hand"""
+    fleet.start_hub()
+    sim = fleet.start_sim("gpus", [plain(), pool("queued")], time_scale=10)
+    fleet.join(sim)
+    k = kubectl(fleet)
+    jobs = fleet.watch("jobs")
+    k("apply", "-f", EXAMPLE)
+    for name in ("queued-sample", "by-hand"):
+        jobs.await_object(name, "completes", lambda o: is_true(o, "Complete"))
+    runs = sim.runs()
+    nodes = {n: {r["node"] for r in runs if r["pod"].startswith(n)} for n in
+             ("queued-sample", "by-hand")}
+    check(len(runs) == 3 and not nodes["queued-sample"] & nodes["by-hand"] and
+          all(n.startswith("queued-") for n in nodes["queued-sample"] | nodes["by-hand"]),
+          "each ran on nodes of its own, which came for it", runs)
 
 
 def story_nodes_go_when_their_time_is_up(fleet):

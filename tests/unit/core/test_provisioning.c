@@ -401,7 +401,7 @@ static const char *workload_name(struct world *w, const char *name)
 /* Of the first attempts of jobs called "j". */
 static const char *request_name(struct world *w, int attempt)
 {
-	static char text[STORE_MAX_NAME + 1];
+	static char text[STORE_MAX_NAME + 32];
 
 	(void)snprintf(text, sizeof(text), "%s-prov-%d", workload_name(w, "j"), attempt);
 	return text;
@@ -460,7 +460,7 @@ static void a_workload_with_quota_asks_for_nodes_and_starts_where_they_come(void
 	assert_string_equal(field(w, name, "spec.podSets.0.count"), "2");
 	assert_string_equal(field(w, name, "spec.parameters.maxRunDurationSeconds"), "600");
 	assert_string_equal(field(w, name, "metadata.ownerReferences.0.kind"), "Workload");
-	char template[STORE_MAX_NAME + 16];
+	char template[STORE_MAX_NAME + 48];
 	(void)snprintf(template, sizeof(template), "ppt-%s-main", name);
 	assert_string_equal(world_field(w, TYPE_POD_TEMPLATE, "default", template,
 					"template.spec.nodeSelector.pool"),
@@ -495,7 +495,7 @@ static void a_workload_with_quota_asks_for_nodes_and_starts_where_they_come(void
 	says(w, b, 1, CONDITIONS(ACCEPTED "," PROVISIONED "," EXPIRED));
 	assert_string_equal(condition(w, "Admitted", "status"), "True");
 	/* Its end takes the request along. */
-	char request[STORE_MAX_NAME + 1];
+	char request[STORE_MAX_NAME + 32];
 	(void)snprintf(request, sizeof(request), "%s", request_name(w, 1));
 	model_finish(b, c, false);
 	world_settle(w);
@@ -669,7 +669,7 @@ static void who_comes_back_after_an_eviction_gets_new_nodes(void **state)
 {
 	struct world *w = *state;
 	struct model *m = world_join(w, "c1", 0, 8);
-	char uid[64], name[STORE_MAX_NAME + 1];
+	char uid[64], name[STORE_MAX_NAME + 32];
 
 	m->run_time = 3600 * USEC_PER_SEC;
 	checked_queue(w, "");
@@ -779,7 +779,7 @@ static void a_deleted_job_takes_its_request_along(void **state)
 {
 	struct world *w = *state;
 	struct model *m = world_join(w, "c1", 0, 8);
-	char name[STORE_MAX_NAME + 1];
+	char name[STORE_MAX_NAME + 32];
 
 	checked_queue(w, "");
 	job(w, "j");
