@@ -127,6 +127,44 @@ def story_quota_holds_and_is_borrowed(fleet):
           nodes["root/b"]["used"] == "3", "muster quota shows 9 + 3 of 12 used", nodes)
 
 
+def story_an_owner_takes_back_its_min(fleet):
+    """With reclaim on, a team's own gang stops the latest borrower, which runs again later"""
+    fleet.start_hub()
+    sim = fleet.start_sim("east", [make.node("gpu", gpus=8)])
+    fleet.join(sim)
+    gpus = "nvidia.com/gpu"
+    tree = make.quota_tree(make.quota_node("root", {gpus: "8"}, {gpus: "8"}, children=[
+        make.quota_node("a", {gpus: "4"}, {gpus: "8"}, ["team-a"]),
+        make.quota_node("b", {gpus: "4"}, {gpus: "8"}, ["team-b"])]))
+    fleet.client.create(make.namespace("team-a"), make.namespace("team-b"), tree,
+                        make.policy(namespace="team-a"), make.policy(namespace="team-b"))
+    jobs = fleet.watch("pytorchjobs")
+    for i in range(2):
+        fleet.client.create(make.pytorch_job(f"a{i}", "team-a", workers=3, duration="12s"))
+        jobs.await_object(f"a{i}", "runs", lambda o: is_true(o, "Running"), "team-a")
+    fleet.client.create(make.pytorch_job("own", "team-b", workers=3, duration="2s"))
+    fleet.watch("queueunits").await_object("own-pytorchjob-rb-qu", "waits",
+                                           lambda o: o["status"].get("message"), "team-b")
+    patch = json.dumps({"spec": {"root": {"attributes": {
+        "reclaim-policy": "ReclaimMin", "reclaim-protect-time": "0s"}}}})
+    kubectl = [k for k in fleet.kubectls() if k.version == "PATH"][0]
+    edit = ("patch", "elasticquotatree", "elasticquotatree", "-n", "kube-system", "--type=merge",
+            "-p", patch)
+    done = kubectl.run(*edit, "--dry-run=server")
+    check("Warning: PyTorchJob team-a/a1 would be stopped and queued again, so that PyTorchJob "
+          "team-b/own can start" in done.stderr, "a dry run of the edit names who would be stopped",
+          done.stdout, done.stderr)
+    kubectl(*edit)
+    jobs.await_object("own", "runs", lambda o: is_true(o, "Running"), "team-b")
+    check(is_true(fleet.client.get("pytorchjobs", "a0", "team-a"), "Running"), "a0 runs on")
+    events = [e for e in fleet.client.items("events", "team-a") if e["reason"] == "Preempted"]
+    check(len(events) == 1 and "takes back its min for PyTorchJob team-b/own" in
+          events[0]["message"], "the owner of a1 is told", events)
+    for name, team in (("own", "team-b"), ("a0", "team-a"), ("a1", "team-a")):
+        jobs.await_object(name, "succeeds", succeeded, team)
+    check(True, "all three ran to their end")
+
+
 def story_a_failing_job(fleet):
     """A job whose pods fail is Failed, and gives its quota back"""
     two_members(fleet)
