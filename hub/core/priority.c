@@ -6,7 +6,7 @@
 struct class
 {
 	int32_t value;
-	bool is_default;
+	bool is_default, never_preempts;
 };
 
 /* Kubernetes is born with these two. */
@@ -65,6 +65,21 @@ static bool is_default(struct span json)
 	return json_text_member(json, "globalDefault", &value) == 0 && span_is(value, "true");
 }
 
+static bool never_preempts(struct span json)
+{
+	struct span value;
+
+	return json_text_member(json, "preemptionPolicy", &value) == 0 &&
+	       span_is(json_text_plain(value), "Never");
+}
+
+bool priority_preempts(const struct core *c, const struct job *j)
+{
+	const struct class *k = map_get(&c->priority_classes, j->digest.priority_class);
+
+	return !k || !k->never_preempts;
+}
+
 void priority_observe(struct core *c, const struct store_object *o)
 {
 	struct span value;
@@ -74,7 +89,7 @@ void priority_observe(struct core *c, const struct store_object *o)
 	    v < INT32_MIN || v > INT32_MAX)
 		return;
 	struct class *k = xcalloc(1, sizeof(*k));
-	*k = (struct class){(int32_t)v, is_default(o->json)};
+	*k = (struct class){(int32_t)v, is_default(o->json), never_preempts(o->json)};
 	struct class *was = map_put(&c->priority_classes, o->key.name, k);
 	find_default(c);
 	if (was) {

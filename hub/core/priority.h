@@ -24,6 +24,9 @@ void priority_resolve(const struct core *c, struct job *j);
 int priority_admit_command(struct core *c, struct command *cmd);
 /* The value of a PriorityClass; false when there is none of this name. */
 bool priority_value(const struct core *c, struct span name, int32_t *ret);
+/* Whether its class lets the job take room from others (preemptionPolicy; without a class it may).
+ */
+bool priority_preempts(const struct core *c, const struct job *j);
 /* Drops all classes from memory. */
 void priority_close(struct core *c);
 

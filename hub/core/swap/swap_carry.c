@@ -8,6 +8,7 @@
 #include "core/kueue/evict.h"
 #include "core/kueue/workload_status.h"
 #include "core/member.h"
+#include "core/priority.h"
 #include "core/provisioning/consumer.h"
 
 #include <inttypes.h>
@@ -238,7 +239,9 @@ static void wait(struct swap_round *r, struct job *j, const struct member *m, in
 	buf_addf(&words,
 		 "Hot-swap: %s; %" PRId64 " pods wait for room: no node of cluster %s is spare, ",
 		 lost, missing, m->name);
-	if (r->plan.n_lower)
+	if (!priority_preempts(r->c, j))
+		buf_add_str(&words, "its PriorityClass preempts nobody");
+	else if (r->plan.n_lower)
 		buf_addf(&words, "the %zu jobs of lower priority there would not make enough",
 			 r->plan.n_lower);
 	else
@@ -306,7 +309,7 @@ void swap_decide(struct swap_round *r, struct job *j, const struct member *m, co
 	struct placement_exclusion excluded[STARVATION_EXCLUSIONS];
 	struct hot_swap_gang gang = {
 	    .cluster = m->view,
-	    .priority = swap_priority(j),
+	    .priority = priority_preempts(c, j) ? swap_priority(j) : INT32_MIN,
 	    .ask = j->ask,
 	    .missing = hot_swap_missing(c->placer, j->ask, counts),
 	    .own = pods_of(r, j, m),

@@ -316,6 +316,23 @@ static void nobody_lower_waits_and_says_why(void **state)
 	assert_int_equal(bound(w, m, "gang"), 2);
 }
 
+static void a_class_that_never_preempts_evicts_nobody(void **state)
+{
+	struct world *w = *state;
+	struct model *m = member(w, "c1", 3);
+
+	world_create(
+	    w, TYPE_PRIORITY_CLASS,
+	    "{'apiVersion':'scheduling.k8s.io/v1','kind':'PriorityClass','metadata':{'name'"
+	    ":'polite'},'value':2000,'preemptionPolicy':'Never'}");
+	job(w, "gang", 2, "polite");
+	job(w, "low", 1, "low");
+	model_remove_node(m, model_copy(m, "default", "gang")->pods.items[0]->node);
+	world_settle(w);
+	assert_int_equal(world_events(w, "low", "Preempted", ""), 0);
+	assert_int_equal(world_events(w, "gang", "HotSwapWaiting", "preempts nobody"), 1);
+}
+
 static void nobody_goes_for_what_cannot_start_then(void **state)
 {
 	struct world *w = *state;
@@ -561,6 +578,7 @@ int main(void)
 	    STORY(the_lowest_goes_and_returns_when_the_node_does),
 	    STORY(a_restart_in_the_middle_leads_to_the_same),
 	    STORY(nobody_lower_waits_and_says_why),
+	    STORY(a_class_that_never_preempts_evicts_nobody),
 	    STORY(nobody_goes_for_what_cannot_start_then),
 	    STORY(without_room_it_moves_to_another_member),
 	    STORY(a_queued_victim_is_evicted_and_keeps_its_place),
