@@ -156,6 +156,30 @@ static void checks_that_are_not_ready_are_told(void **state)
 	assert_true(says(w, "one", "\"quota\":true,\"checks\":false,\"placement\":false"));
 }
 
+/* Its pods did not come back within waitForPodsReady's 30 minutes: it waits 60 s, its first wait.
+ */
+static void when_it_may_come_back_is_told(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 2, 8);
+
+	m->run_time = 7200 * USEC_PER_SEC;
+	world_flavor(w, "a", "");
+	world_cluster_queue(w, "cq", "a", 4, "");
+	world_local_queue(w, "lq", "cq");
+	world_queued_job(w, "one", "lq", 1, 2, "");
+	world_settle(w);
+	model_end_pod(m, model_copy(m, "default", "one")->pods.items[0]);
+	world_settle(w);
+	world_advance(w, 1801 * USEC_PER_SEC);
+	world_settle(w);
+	assert_true(says(w, "one", "\"requeues\":1,\"backoffUntil\":\""));
+	assert_true(says(w, "one", "\"gates\":{\"policy\":true,\"queue\":false"));
+	world_advance(w, 61 * USEC_PER_SEC);
+	world_settle(w);
+	assert_string_equal(world_workload_condition(w, "one", "Admitted", "status"), "True");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +189,7 @@ int main(void)
 	    STORY(an_inactive_queue_says_why),
 	    STORY(whom_preemption_would_hit_is_told),
 	    STORY(checks_that_are_not_ready_are_told),
+	    STORY(when_it_may_come_back_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
