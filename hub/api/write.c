@@ -460,6 +460,24 @@ static void answer_success(struct call *c)
 	}
 }
 
+static void answer_failure(struct call *c, const struct command *cmd)
+{
+	struct status_subject s = {
+	    .kind = c->kind, .name = write_of(c)->name, .errors = cmd->causes};
+	struct status_cause cause = {.reason = "NamespaceTerminating",
+				     .field = "metadata.namespace"};
+	char words[STORE_MAX_NAMESPACE + 40];
+
+	/* Controllers stop trying by this cause (client-go's HasStatusCause). */
+	if (cmd->err.kind == ERR_FORBIDDEN && strcmp(cmd->err.field, cause.field) == 0) {
+		snprintf(words, sizeof(words), "namespace %s is being terminated", cmd->ns);
+		cause.message = words;
+		s.causes = &cause;
+		s.n_causes = 1;
+	}
+	call_fail_with(c, &cmd->err, &s);
+}
+
 static void on_answer(struct call *c)
 {
 	struct write *w = write_of(c);
@@ -475,12 +493,10 @@ static void on_answer(struct call *c)
 		call_to_worker(c, w->attempt);
 		return;
 	}
-	if (cmd->err.kind == ERR_NONE) {
+	if (cmd->err.kind == ERR_NONE)
 		answer_success(c);
-	} else {
-		struct status_subject s = {.kind = c->kind, .name = w->name, .errors = cmd->causes};
-		call_fail_with(c, &cmd->err, &s);
-	}
+	else
+		answer_failure(c, cmd);
 	write_finish(c);
 }
 

@@ -705,6 +705,21 @@ class BadInput(Case):
                        self.client.post("/api/v1/namespaces/nowhere/configmaps", config_map("x")))
         self.assertEqual(s["message"], 'namespaces "nowhere" not found')
 
+    def test_a_namespace_that_ends_takes_nothing_and_says_so_by_a_cause(self):
+        spaces = "/api/v1/namespaces"
+        maps = spaces + "/ending/configmaps"
+        self.assertEqual(self.client.post(spaces, {"metadata": {"name": "ending"}})[0], 201)
+        held = dict(config_map("held"))
+        held["metadata"]["finalizers"] = ["example.com/held"]
+        self.assertEqual(self.client.post(maps, held)[0], 201)
+        self.assertEqual(self.client.delete(spaces + "/ending")[0], 200)
+        status, s = self.client.post(maps, config_map("late"))
+        self.assertEqual((status, s["reason"]), (403, "Forbidden"))
+        self.assertEqual(s["details"]["causes"], [
+            {"reason": "NamespaceTerminating", "field": "metadata.namespace",
+             "message": "namespace ending is being terminated"}])
+        self.client.patch(maps + "/held", {"metadata": {"finalizers": None}})
+
     def test_bad_selectors_are_bad_requests(self):
         self.fails(400, "BadRequest", self.client.get(CM, labelSelector="a=="
                                                                         "=b,,"))
