@@ -188,6 +188,8 @@ static struct cJSON *finished_job(const struct cJSON *binding)
 	copy_str(j, "name", resource, "name");
 	copy_str(j, "kind", resource, "kind");
 	copy_str(j, "uid", resource, "uid");
+	copy_str(j, "queue", json_path(binding, "metadata", "annotations", NULL),
+		 "muster.dev/queue");
 	json_add(j, "priority",
 		 json_new_int(command_number(json_get(spec, "schedulePriority"), "priority")));
 	json_add(j, "pods", json_new_int(pods));
