@@ -1,6 +1,6 @@
 #include "core/quota_preview.h"
 
-#include "core/admission/reclaim.h"
+#include "core/admission/reclaim_search.h"
 #include "core/job.h"
 #include "core/quota.h"
 

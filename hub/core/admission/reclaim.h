@@ -2,8 +2,8 @@
 #define CORE_ADMISSION_RECLAIM_H
 /*
  * The elastic tree's reclaim: an owner whose queued gang fits its min takes it back from those who
- * borrowed it, in whole jobs (quota-tree/elastic_reclaim.h says who and in which order; issue of
- * the vectors V3, V4, V23 to V25, V28). Off unless the tree's root says reclaim-policy: ReclaimMin;
+ * borrowed it, in whole jobs (quota-tree/elastic_reclaim.h says who and in which order; the
+ * vectors V3, V4, V23 to V25 and V28 of reference/ack-fleet.md). Off unless the tree's root says reclaim-policy: ReclaimMin;
  * jobs admitted less than reclaim-protect-time ago (2 minutes where nothing is stated) are spared.
  *
  * Victims serve two wants, quota and nodes: the search runs for each member that could take the
@@ -19,8 +19,7 @@
  * Costs a walk over the jobs of the tree for each of the first few waiting heads, at most every
  * 100 ms.
  */
-#include "core/state.h"
-#include "quota-tree/elastic_reclaim.h"
+#include "core/admission/reclaim_search.h"
 
 /* Looks for an owner to serve, and after the one being served; before others are decided. */
 void reclaim_run(struct core *c);
@@ -34,22 +33,5 @@ bool reclaim_lets(struct core *c, const struct elastic_unit *unit);
 uint32_t reclaim_cluster(const struct core *c, const struct job *j);
 /* What the job that takes back its min is told, or one that waits for it; false when neither. */
 bool reclaim_tell(const struct core *c, const struct job *j, char *out, size_t size);
-
-/* ---- for previews: the same search on a trial tree ---- */
-
-struct reclaim_round {
-	struct core *c;
-	struct elastic_tree *tree;
-	struct arena mem;
-	struct VEC(struct elastic_job) running;
-	struct map sites; /* member number, 4 bytes -> its jobs, in mem */
-};
-/* All jobs that hold something and belong to the tree, which is charged with them. */
-void reclaim_round_begin(struct reclaim_round *r, struct core *c, struct elastic_tree *tree);
-void reclaim_round_end(struct reclaim_round *r);
-/* The victims that let the waiting unit's job start, and where. False: nobody's leaving helps, or
- * somebody is leaving already. */
-bool reclaim_find(struct reclaim_round *r, const struct elastic_unit *unit,
-		  struct elastic_victims *ret, uint32_t *ret_cluster);
 
 #endif
