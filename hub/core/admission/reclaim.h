@@ -3,8 +3,9 @@
 /*
  * The elastic tree's reclaim: an owner whose queued gang fits its min takes it back from those who
  * borrowed it, in whole jobs (quota-tree/elastic_reclaim.h says who and in which order; the
- * vectors V3, V4, V23 to V25 and V28 of reference/ack-fleet.md). Off unless the tree's root says reclaim-policy: ReclaimMin;
- * jobs admitted less than reclaim-protect-time ago (2 minutes where nothing is stated) are spared.
+ * vectors V3, V4, V23 to V25 and V28 of reference/ack-fleet.md). Off unless the tree's root says
+ * reclaim-policy: ReclaimMin; jobs admitted less than reclaim-protect-time ago (2 minutes where
+ * nothing is stated) are spared.
  *
  * Victims serve two wants, quota and nodes: the search runs for each member that could take the
  * gang, and the one with the fewest victims is taken, then the least work lost, then the best
