@@ -44,6 +44,8 @@ static void open_sim(struct sim *s, uint64_t seed)
 	*s = (struct sim){.random = seeds_begin(seed), .leveled = seed % 4 == 3};
 	s->w.seed = seed * 100003;
 	s->w.keep_finished = 3600 * USEC_PER_SEC;
+	if (seed % 2)
+		s->w.starve_after = 50 * USEC_PER_MS;
 	world_open(&s->w);
 	s->w.after_turn = world_check;
 	must(s, TYPE_WORKLOAD_PRIORITY_CLASS,
@@ -122,8 +124,10 @@ static void step_create(struct sim *s)
 	if (s->n_jobs == MAX_JOBS)
 		return;
 	job_name(s->n_jobs, name);
-	(void)snprintf(more, sizeof(more), ",'labels':{'kueue.x-k8s.io/queue-name':'lq%u'%s}",
-		       below(s, 2), below(s, 3) ? "" : ",'kueue.x-k8s.io/priority-class':'high'");
+	/* With limits clusters can be promised to those that starve. */
+	(void)snprintf(more, sizeof(more), ",'labels':{'kueue.x-k8s.io/queue-name':'lq%u'%s%s}",
+		       below(s, 2), below(s, 3) ? "" : ",'kueue.x-k8s.io/priority-class':'high'",
+		       s->w.starve_after ? ",'kueue.x-k8s.io/max-exec-time-seconds':'90000'" : "");
 	int cpus = 1 + (int)below(s, 2), pods = 1 + (int)below(s, 2);
 	auto_free char *text = with_rack(s, world_job_text("default", name, pods, cpus, more));
 	world_send_create(&s->w, TYPE_JOB, text);
