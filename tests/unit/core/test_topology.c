@@ -214,6 +214,52 @@ static void a_level_that_the_topology_lacks_holds_nobody_up(void **state)
 	assert_false(copy_has(m, "even", "nodeSelector"));
 }
 
+static void a_leader_and_its_workers_share_a_rack(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+	auto_buf b = BUF_INIT;
+
+#define ROLE(n)                                                                                    \
+	"{'replicas':" n ",'template':{'metadata':{'annotations':{" ASK(                           \
+	    "required", RACK) ",'kueue.x-k8s.io/podset-group-name':'gang'}},'spec':{'containers':" \
+			      "[{'name':'pytorch','image':'i','resources':{'requests':{'cpu':4}}}" \
+			      "]}}}"
+	/* r3 would be the tightest rack for the master alone; r1 holds it and three workers. */
+	buf_add_str(&b, "{'apiVersion':'kubeflow.org/v1','kind':'PyTorchJob','metadata':{'name':"
+			"'p','namespace':'default'},'spec':{'pytorchReplicaSpecs':{'Master':" ROLE(
+			    "1") ",'Worker':" ROLE("3") "}}}");
+	assert_int_equal(world_create(w, TYPE_PYTORCH_JOB, b.ptr), ERR_NONE);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "p"));
+	assert_string_equal(world_record(w, TYPE_PYTORCH_JOB, "default", "p")->domains,
+			    "[{\"" RACK "\":\"r1\"},{\"" RACK "\":\"r1\"}]");
+}
+
+static void slices_inside_slices_are_read_from_their_annotation(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	topology(w);
+	/* Four in one block, of which each two in one rack: all of A's racks, one pod each too few.
+	 */
+	assert_int_equal(job(w, "layers", NULL, 4, 8,
+			     "'kueue.x-k8s.io/podset-slice-required-topology-constraints':"
+			     "'[{\\\"topology\\\":\\\"" BLOCK "\\\",\\\"size\\\":4},"
+			     "{\\\"topology\\\":\\\"" RACK "\\\",\\\"size\\\":2}]'"),
+			 ERR_NONE);
+	world_settle(w);
+	/* One slice is the whole set: its block is enforced. */
+	assert_true(copy_has(m, "layers", "\"nodeSelector\":{\"" BLOCK "\":\"A\"}"));
+	const struct job *j = world_record(w, TYPE_JOB, "default", "layers");
+	const struct pod_topology *t = &shape_spec(j->shape)->sets[0].topology;
+	assert_int_equal(t->slice_size, 4);
+	assert_int_equal(t->n_inner, 1);
+	assert_int_equal(t->inner[0].size, 2);
+	assert_int_equal(t->inner[0].level, 1);
+}
+
 /* ---- in a queue ---- */
 
 static void a_queued_gang_gets_an_assignment_that_is_true(void **state)
@@ -380,6 +426,8 @@ int main(void)
 	    STORY(a_gang_waits_for_room_in_one_rack_and_is_told_so),
 	    STORY(what_was_chosen_is_remembered_by_a_restart),
 	    STORY(a_level_that_the_topology_lacks_holds_nobody_up),
+	    STORY(a_leader_and_its_workers_share_a_rack),
+	    STORY(slices_inside_slices_are_read_from_their_annotation),
 	    STORY(a_queued_gang_gets_an_assignment_that_is_true),
 	    STORY(quota_without_a_rack_is_a_placement_that_failed),
 	    STORY(a_flavor_without_its_topology_makes_the_queue_inactive),
