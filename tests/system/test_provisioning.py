@@ -292,6 +292,7 @@ def story_nodes_go_when_their_time_is_up(fleet):
     k("create", "-f", "-", stdin=QUEUES)
     workloads = fleet.watch("workloads")
     job = sample_job("long", "queued", duration="600s")
+    job["spec"]["backoffLimit"] = 6  # else a pod that goes with its node may fail the job first
     job["metadata"]["annotations"]["provreq.kueue.x-k8s.io/maxRunDurationSeconds"] = "4"
     k("create", "-f", "-", stdin=job)
     workloads.await_state("admitted", of_job("long", lambda o: is_true(o, "Admitted")))
