@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/workload_admit.h"
+#include "core/kueue/workload_sync.h"
 #include "core/priority.h"
 #include "core/quota.h"
 
@@ -107,6 +108,8 @@ int admit_command(struct core *c, struct command *cmd)
 	if (finalizer && (cmd->verb == COMMAND_CREATE ||
 			  (cmd->verb == COMMAND_UPDATE && has_finalizer(c, cmd, finalizer))))
 		add_finalizer(&cmd->draft, finalizer);
+	if (k->is_job && workload_admit_job(c, cmd) < 0)
+		return err_errno(cmd->err.kind);
 	if (k->is_job && cmd->verb == COMMAND_CREATE)
 		add_accepted_status(c, cmd, &cmd->draft);
 	if (finalizer)

@@ -52,7 +52,10 @@ static void job_observe(struct core *c, const struct kind *kind, const struct st
 		j = NULL;
 	}
 	if (j) {
+		int64_t was = j->generation;
 		settle_changed(c, j, job_update(c, j, o));
+		if (j->generation != was)
+			settle_edited(c, j);
 		return;
 	}
 	/* Done with, and kept by the finalizers of others. */

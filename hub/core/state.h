@@ -166,6 +166,7 @@ struct job {
 	bool gone;     /* the hub's object is gone; the record lives until its copy is gone too */
 	bool user_suspended;
 	bool finished;
+	int64_t generation; /* of the hub's object: its spec was edited when it grows */
 	int32_t priority;
 	bool priority_pending; /* its class does not exist yet */
 	usec created, first_attempt, decided_at;

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
+#include "kinds/job_shape.h"
 #include "kinds/pod_template.h"
 #include "kinds/refuse.h"
 #include "kinds/topology_request.h"
@@ -21,8 +22,6 @@ void job_default(const struct kind *k, struct cJSON *object, const struct kind_w
 	struct cJSON *spec = json_get(object, "spec");
 	bool by_index = json_get(spec, "backoffLimitPerIndex");
 
-	(void)k;
-	(void)w;
 	if (!spec)
 		return;
 	if (!json_get(spec, "completions") && !json_get(spec, "parallelism"))
@@ -31,6 +30,7 @@ void job_default(const struct kind *k, struct cJSON *object, const struct kind_w
 	defaults_set(spec, "backoffLimit", json_new_int(by_index ? INT32_MAX : DEFAULT_BACKOFF));
 	defaults_set(spec, "completionMode", json_new_str("NonIndexed"));
 	defaults_set(spec, "suspend", json_new_bool(false));
+	job_shape_keep_suspend(k, object, w);
 	defaults_set(spec, "manualSelector", json_new_bool(false));
 	defaults_set(
 	    spec, "podReplacementPolicy",

@@ -8,6 +8,7 @@
 #include "kinds/batch_job.h"
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
+#include "kinds/job_shape.h"
 #include "kinds/refuse.h"
 #include "kinds/topology_request.h"
 #include "kube/names.h"
@@ -46,10 +47,9 @@ void job_set_default(const struct kind *k, struct cJSON *object, const struct ki
 	struct cJSON *spec = json_get(object, "spec");
 	struct cJSON *part;
 
-	(void)k;
-	(void)w;
 	if (!spec)
 		return;
+	job_shape_keep_suspend(k, object, w);
 	part = json_object();
 	json_add(part, "operator", json_new_str("All"));
 	defaults_set(spec, "successPolicy", part);

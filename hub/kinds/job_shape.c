@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "kinds/job_keys.h"
+#include "kinds/refuse.h"
 #include "kinds/types.h"
 
 #include <stdarg.h>
@@ -275,4 +276,29 @@ struct cJSON *job_shape_policy(const struct job_shape *s, const struct cJSON *jo
 {
 	struct cJSON *spec = json_get(job, "spec");
 	return s->policy ? json_get(spec, s->policy) : spec;
+}
+
+static bool names_queue(const struct cJSON *job)
+{
+	const struct cJSON *meta = json_get(job, "metadata");
+
+	return json_str(json_get(meta, "labels"), JOB_KEY_QUEUE) ||
+	       json_str(json_get(meta, "annotations"), JOB_KEY_QUEUE);
+}
+
+void job_shape_keep_suspend(const struct kind *k, struct cJSON *job, const struct kind_write *w)
+{
+	const struct job_shape *s = job_shape_of(k->type);
+
+	if (!s || !w->old || w->subresource[0] || !names_queue(job) || !names_queue(w->old))
+		return;
+	struct cJSON *policy = job_shape_policy(s, job);
+	bool was = json_bool(job_shape_policy(s, w->old), "suspend", false);
+	if (!policy || json_bool(policy, "suspend", false) == was)
+		return;
+	json_set_bool(policy, "suspend", was);
+	refuse_warn(w->warnings,
+		    "spec%s%s.suspend: it belongs to the job's queue and stays as it was; "
+		    "spec.active of its Workload stops the job",
+		    s->policy ? "." : "", s->policy ? s->policy : "");
 }

@@ -44,6 +44,10 @@ const struct job_shape *job_shape_of(uint16_t type);
 /* The object that holds suspend and ttl; NULL when absent. */
 struct cJSON *job_shape_policy(const struct job_shape *s, const struct cJSON *job);
 
+/* An update of a job that names a Kueue queue: its suspend field belongs to the queue, so it stays
+ * what it was, and a warning says so. Part of every job kind's defaulting. */
+void job_shape_keep_suspend(const struct kind *k, struct cJSON *job, const struct kind_write *w);
+
 /* Walks the replica specs of a kubeflow.org job: the roles named in `order` first and in that
  * order, then any others as they stand. Calls each() with the role's key and spec. */
 void job_shape_each_role(const struct cJSON *replica_specs, const char *const *order,

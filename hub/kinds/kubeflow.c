@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
+#include "kinds/job_shape.h"
 #include "kinds/pod_template.h"
 #include "kinds/refuse.h"
 #include "kinds/topology_request.h"
@@ -113,29 +114,29 @@ void pytorch_job_default(const struct kind *k, struct cJSON *object, const struc
 {
 	struct cJSON *spec = json_get(object, "spec");
 
-	(void)w;
 	default_training(k, object);
+	job_shape_keep_suspend(k, object, w);
 	defaults_set(spec, "nprocPerNode", json_new_str("auto"));
 	default_elastic(spec);
 }
 
 void tf_job_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
 {
-	(void)w;
 	default_training(k, object);
+	job_shape_keep_suspend(k, object, w);
 }
 
 void mpi_job_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
 {
-	(void)w;
 	default_training(k, object);
+	job_shape_keep_suspend(k, object, w);
 	defaults_set(json_get(object, "spec"), "slotsPerWorker", json_new_int(1));
 }
 
 void training_job_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
 {
-	(void)w;
 	default_training(k, object);
+	job_shape_keep_suspend(k, object, w);
 }
 
 /* ---- validation ---- */

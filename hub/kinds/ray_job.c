@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
+#include "kinds/job_shape.h"
 #include "kinds/pod_template.h"
 #include "kinds/refuse.h"
 #include "kinds/topology_request.h"
@@ -19,10 +20,9 @@ void ray_job_default(const struct kind *k, struct cJSON *object, const struct ki
 {
 	struct cJSON *spec = json_get(object, "spec");
 
-	(void)k;
-	(void)w;
 	defaults_set(spec, "suspend", json_new_bool(false));
 	defaults_set(spec, "shutdownAfterJobFinishes", json_new_bool(true));
+	job_shape_keep_suspend(k, object, w);
 }
 
 static void check_group(const struct cJSON *g, const char *root, size_t i, struct map *names,

@@ -10,6 +10,7 @@
 #include "core/kueue/evict.h"
 #include "core/kueue/local_queue.h"
 #include "core/kueue/workload.h"
+#include "core/kueue/workload_sync.h"
 #include "core/member.h"
 #include "core/priority.h"
 #include "core/provisioning/consumer.h"
@@ -440,4 +441,17 @@ void settle_changed(struct core *c, struct job *j, bool asks_changed)
 	}
 	if (asks_changed || j->hold != HOLD_NONE)
 		settle_offer(c, j);
+}
+
+void settle_edited(struct core *c, struct job *j)
+{
+	const struct member *m = member_placed(c, j);
+
+	if (!m || j->finished || j->deleting || j->gone || workload_sync(c, j) ||
+	    j->dispatch.step == DISPATCH_STOPPING || j->dispatch.step == DISPATCH_WITHDRAWING)
+		return;
+	job_event_add(c, j, "Warning", "EditNotApplied",
+		      "Cluster %s goes on with the job as it was when it was sent there; the edit "
+		      "counts when the job starts anew",
+		      m->name);
 }

@@ -109,6 +109,8 @@ static enum workload_wait wait_of(struct core *c, const struct workload *w)
 		return WORKLOAD_UNCOUNTABLE;
 	if (w->inactive)
 		return WORKLOAD_INACTIVE;
+	if (w->deleting) /* the next row is another object: until then it waits */
+		return WORKLOAD_NOT_REQUEUED;
 	if (!w->queue || !w->queue->exists)
 		return WORKLOAD_NO_QUEUE;
 	if (!q)

@@ -284,6 +284,7 @@ static void begin(struct core *c, struct workload *w, const struct store_object 
 		  const struct workload_digest *d, const struct workload_status *s)
 {
 	w->exists = true;
+	w->deleting = o->flags & OBJECT_DELETING;
 	w->revision = o->revision;
 	w->created = created_at(o, c->now);
 	/* Within one second the order of creation. */
@@ -396,7 +397,7 @@ bool workload_is_own_change(struct core *c, const struct store_object *o)
 		return false;
 	w->own = false;
 	w->revision = o->revision;
-	return true;
+	return !w->deleting; /* its end is looked at when it holds nothing any more */
 }
 
 /* ---- of a job ---- */

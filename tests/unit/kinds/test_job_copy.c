@@ -92,6 +92,52 @@ static void the_suspend_field_is_where_the_kind_has_it(void **state)
 	assert_string_equal(job_suspend_path(hub_kind(TYPE_JAX_JOB)), "/spec/runPolicy/suspend");
 }
 
+static void what_a_queue_owns_a_user_does_not_change(void **state)
+{
+	static const struct {
+		uint16_t type;
+		const char *field;
+	} kinds[] = {
+	    {TYPE_JOB, "'suspend':%s"},
+	    {TYPE_JOB_SET, "'suspend':%s,'replicatedJobs':[]"},
+	    {TYPE_RAY_JOB, "'suspend':%s"},
+	    {TYPE_PYTORCH_JOB, "'runPolicy':{'suspend':%s},'pytorchReplicaSpecs':{}"},
+	    {TYPE_MPI_JOB, "'runPolicy':{'suspend':%s},'mpiReplicaSpecs':{}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		const struct kind *k = hub_kind(kinds[i].type);
+		for (int queued = 0; queued < 2; queued++) {
+			struct buf text[2] = {BUF_INIT, BUF_INIT};
+			auto_buf spec = BUF_INIT, said = BUF_INIT;
+			struct cJSON *tree[2];
+			for (int n = 0; n < 2; n++) {
+				char field[160];
+				(void)snprintf(field, sizeof(field), "%s", kinds[i].field);
+				char *at = strstr(field, "%s");
+				*at = '\0';
+				buf_addf(&text[n],
+					 "{'metadata':{'name':'j','labels':{%s}},'spec':{%s%s%s}}",
+					 queued ? "'kueue.x-k8s.io/queue-name':'q'" : "", field,
+					 n ? "true" : "false", at + 2);
+				tree[n] = tree_of(text[n].ptr);
+			}
+			k->default_object(k, tree[1],
+					  &(struct kind_write){.old = tree[0],
+							       .subresource = "",
+							       .warnings = &said});
+			json_print(json_get(tree[1], "spec"), &spec);
+			assert_true((strstr(spec.ptr, "\"suspend\":true") == NULL) == queued);
+			assert_true((said.len > 0) == queued);
+			json_free(tree[0]);
+			json_free(tree[1]);
+			buf_done(&text[0]);
+			buf_done(&text[1]);
+		}
+	}
+}
+
 static void expect_status(uint16_t type, const char *member, const char *want)
 {
 	auto_arena mem = ARENA_INIT;
@@ -165,6 +211,7 @@ int main(void)
 	    cmocka_unit_test(every_template_of_a_job_set_is_marked),
 	    cmocka_unit_test(a_ray_job_keeps_its_ttl_and_shuts_its_cluster_down),
 	    cmocka_unit_test(a_job_without_a_spec_has_no_copy),
+	    cmocka_unit_test(what_a_queue_owns_a_user_does_not_change),
 	    cmocka_unit_test(the_suspend_field_is_where_the_kind_has_it),
 	    cmocka_unit_test(the_hubs_own_suspension_is_hidden),
 	    cmocka_unit_test(created_stays_until_the_member_says_more),
