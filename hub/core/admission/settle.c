@@ -422,8 +422,12 @@ void settle_changed(struct core *c, struct job *j, bool asks_changed)
 {
 	if (j->deleting || j->gone) {
 		settle_withdraw(c, j);
-		if (dispatch_is_free(&j->dispatch) && j->workload)
+		/* Quota without nodes: what its rows held is given back before others take it. */
+		if (dispatch_is_free(&j->dispatch) && j->workload) {
+			if (workload_holds_quota(j->workload))
+				core_job_freed(c, j);
 			workload_withdraw(c, j->workload);
+		}
 		if (j->dispatch.step == DISPATCH_IDLE) {
 			j->finalize = true;
 			core_job_dirty(c, j);

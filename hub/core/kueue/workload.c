@@ -147,6 +147,9 @@ void workload_withdraw(struct core *c, struct workload *w)
 {
 	if (!w->unit)
 		return;
+	/* Its copy may be there for a while: the row gives the quota back now. */
+	if (workload_holds_quota(w))
+		workload_set_admission(c, w, NULL);
 	claim_drop(c, w);
 	provisioning_check_drop(c, w);
 	workload_forget_asks(c, w);

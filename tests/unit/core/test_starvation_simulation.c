@@ -17,8 +17,9 @@
 #define AFTER	60 /* starvation.after, seconds */
 #define STEP	5
 #define LONGEST 120
-/* Looks are made at steps, a reservation may move once, and what ends is seen a step later. */
-#define SLACK (4 * STEP)
+/* Small jobs that were there before the gang may starve before it and have a cluster first; looks
+ * are made at steps, a reservation may move, and what ends is seen a step later. */
+#define SLACK (LONGEST / 2)
 
 struct sim {
 	struct world w;
