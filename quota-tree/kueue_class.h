@@ -38,6 +38,14 @@ struct kueue_wait_group { /* the classes of one queue and priority that lack one
 	bool open;	   /* in queue->open: something may have come that helps its least need */
 };
 
+/* What kueue_workload_cmp() looks at first, of a class' head: kept beside the nodes that are
+ * compared by it, for the head itself is two cache lines away. */
+struct kueue_wait_turn {
+	int64_t queue_order;
+	int32_t priority;
+	bool sticky;
+};
+
 struct kueue_wait {
 	struct kueue_class *class;
 	struct kueue_wait_group *group;
@@ -45,7 +53,9 @@ struct kueue_wait {
 	int64_t need;
 	uint64_t sequence;
 	struct rank_node by_group;
-	struct kueue_wait *best; /* whose class goes first, of its subtree */
+	struct kueue_wait_turn turn; /* of its class while it is in the group */
+	struct kueue_wait *best;     /* whose class goes first, of its subtree */
+	struct kueue_wait_turn best_turn;
 };
 
 struct kueue_consumed {

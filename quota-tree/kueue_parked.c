@@ -32,36 +32,63 @@ static bool before_by_threshold(const struct rank_node *a, const struct rank_nod
 	return x->threshold != y->threshold ? x->threshold < y->threshold : x->number < y->number;
 }
 
-static struct kueue_wait *better(struct kueue_wait *a, struct kueue_wait *b)
+static int cmp_turns(const struct kueue_wait_turn *a, const struct kueue_wait_turn *b)
 {
-	if (!a || !b)
-		return a ? a : b;
-	return kueue_workload_cmp(a->class->head, b->class->head) <= 0 ? a : b;
+	if (a->sticky != b->sticky)
+		return a->sticky ? -1 : 1;
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	return a->queue_order < b->queue_order ? -1 : a->queue_order > b->queue_order;
+}
+
+/* Whether the class of `a` goes before that of `b`. */
+static bool goes_before(const struct kueue_wait *a, const struct kueue_wait_turn *turn_a,
+			const struct kueue_wait *b, const struct kueue_wait_turn *turn_b)
+{
+	int c = cmp_turns(turn_a, turn_b);
+	return c < 0 || (c == 0 && kueue_workload_cmp(a->class->head, b->class->head) < 0);
+}
+
+static void take_best_of(struct kueue_wait *w, const struct kueue_wait *child)
+{
+	if (!goes_before(child->best, &child->best_turn, w->best, &w->best_turn))
+		return;
+	w->best = child->best;
+	w->best_turn = child->best_turn;
 }
 
 static void fix_best(struct rank_node *n)
 {
 	struct kueue_wait *w = wait_at(n);
 	w->best = w;
+	w->best_turn = w->turn;
 	if (n->left)
-		w->best = better(w->best, wait_at(n->left)->best);
+		take_best_of(w, wait_at(n->left));
 	if (n->right)
-		w->best = better(w->best, wait_at(n->right)->best);
+		take_best_of(w, wait_at(n->right));
 }
 
 /* The one that goes first of those that need at most so much. */
 static struct kueue_wait *best_within(const struct rank_tree *waits, int64_t bound)
 {
+	const struct kueue_wait_turn *turn = NULL;
 	struct kueue_wait *best = NULL;
 	struct rank_node *n = waits->root;
 	while (n) {
-		if (wait_at(n)->need > bound) {
+		struct kueue_wait *w = wait_at(n);
+		if (w->need > bound) {
 			n = n->left;
 			continue;
 		}
-		best = better(best, wait_at(n));
-		if (n->left)
-			best = better(best, wait_at(n->left)->best);
+		if (!best || goes_before(w, &w->turn, best, turn)) {
+			best = w;
+			turn = &w->turn;
+		}
+		struct kueue_wait *left = n->left ? wait_at(n->left) : NULL;
+		if (left && goes_before(left->best, &left->best_turn, best, turn)) {
+			best = left->best;
+			turn = &left->best_turn;
+		}
 		n = n->right;
 	}
 	return best;
@@ -69,6 +96,14 @@ static struct kueue_wait *best_within(const struct rank_tree *waits, int64_t bou
 
 static const struct rank_order need_order = {.before = before_by_need, .fix = fix_best};
 static const struct rank_order threshold_order = {.before = before_by_threshold};
+
+/* The head of its class, and that one's turn, change only while it is out (kueue_parked_lift). */
+static void wait_insert(struct kueue_wait_group *g, struct kueue_wait *w)
+{
+	const struct kueue_workload *head = w->class->head;
+	w->turn = (struct kueue_wait_turn){head->queue_order, head->priority, head->sticky};
+	rank_insert(&g->waits, &w->by_group);
+}
 
 /* ---- thresholds ---- */
 
@@ -210,7 +245,7 @@ static bool wait_file(struct kueue_queues *q, struct kueue_wait *w)
 		w->group = g;
 		w->need = d->value;
 		w->sequence = q->sequence++;
-		rank_insert(&g->waits, &w->by_group);
+		wait_insert(g, w);
 		if (rank_first(&g->waits) == &w->by_group)
 			rethreshold(q, g);
 		return true;
@@ -335,7 +370,7 @@ void kueue_parked_drop(struct kueue_class *c)
 {
 	vec_foreach (&c->waits, it) {
 		if ((*it)->group)
-			rank_insert(&(*it)->group->waits, &(*it)->by_group);
+			wait_insert((*it)->group, *it);
 	}
 }
 
