@@ -228,7 +228,11 @@ static void show_cluster_queue(struct core *c, struct cluster_queue *q)
 	if (q->node != KUEUE_NONE)
 		n = kueue_queues_count(k->queues, q->node);
 	if (q->deleting && n.reserving == 0) {
-		core_remove_finalizer(c, kind, &o, KUEUE_FINALIZER);
+		/* Its quota goes with it: what was admitted by it is written first. */
+		if (kueue_owes_admissions(c))
+			queue_status_dirty(c, q);
+		else
+			core_remove_finalizer(c, kind, &o, KUEUE_FINALIZER);
 		return;
 	}
 	buf_add_char(&text, '{');
