@@ -29,6 +29,27 @@ static void stop_job(struct core *c, struct workload *w, const char *message)
 		courier_feed(c, j, &(struct dispatch_event){EVENT_STOP});
 }
 
+/* What the rules of kueue_lifecycle.h look at. */
+static struct kueue_life life_of(const struct core *c, const struct workload *w)
+{
+	const struct cluster_queue *q = workload_cluster_queue(c, w);
+
+	return (struct kueue_life){
+	    .inactive = w->inactive,
+	    .admitted = w->unit && w->unit->state != KUEUE_RESERVING,
+	    .evicted = !workload_holds_quota(w) || w->unit->state == KUEUE_EVICTED,
+	    .local_stop = w->queue ? w->queue->stop : KUEUE_STOP_NONE,
+	    .cluster_stop = q ? q->stop : KUEUE_STOP_NONE,
+	    .admitted_at = w->admitted_at,
+	    .max_execution = w->max_execution,
+	    .past_execution = w->past_execution,
+	    .unready_since = w->unready_since,
+	    .was_ready = w->was_ready,
+	    .requeues = w->requeues,
+	    .requeue_at = w->requeue_at,
+	};
+}
+
 static void note_run(struct core *c, struct workload *w)
 {
 	if (w->admitted_at)
@@ -37,15 +58,43 @@ static void note_run(struct core *c, struct workload *w)
 	w->evicted_at = c->now;
 }
 
+/* "DeactivatedDueTo<Cause>", as static text. */
+static const char *reason_of(const struct eviction *e)
+{
+	static const struct {
+		const char *cause, *reason;
+	} reasons[] = {
+	    {"RequeuingLimitExceeded", "DeactivatedDueToRequeuingLimitExceeded"},
+	    {"MaximumExecutionTimeExceeded", "DeactivatedDueToMaximumExecutionTimeExceeded"},
+	    {"AdmissionCheck", "DeactivatedDueToAdmissionCheck"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (strcmp(e->reason, "Deactivated") == 0 &&
+		    strcmp(reasons[i].cause, e->cause) == 0)
+			return reasons[i].reason;
+	return e->reason;
+}
+
 static void tell_eviction(struct core *c, struct workload *w, const struct eviction *e,
 			  const char *message)
 {
 	char reason[128];
 
-	workload_set_condition(c, w, "Evicted", true, e->reason, "%s", message);
+	const char *full = reason_of(e);
+
+	workload_set_condition(c, w, "Evicted", true, full, "%s", message);
 	workload_count_eviction(c, w, e->reason, e->cause);
-	(void)snprintf(reason, sizeof(reason), "EvictedDueTo%s", e->reason);
+	(void)snprintf(reason, sizeof(reason), "EvictedDueTo%s", full);
 	workload_event_owned(c, w, "Normal", WORKLOAD_CONTROLLER, reason, message);
+}
+
+static void set_order(struct core *c, struct workload *w, usec order)
+{
+	if (w->queue_order == order)
+		return;
+	w->queue_order = order;
+	kueue_queues_set_queue_order(c->kueue->queues, w->unit, order);
 }
 
 void evict_workload(struct core *c, struct workload *w, const struct eviction *e,
@@ -55,7 +104,9 @@ void evict_workload(struct core *c, struct workload *w, const struct eviction *e
 		return;
 	note_run(c, w);
 	tell_eviction(c, w, e, message);
-	w->requeued_as = e->requeued ? e->requeued : e->reason;
+	/* Whole seconds, as they are stored. */
+	set_order(c, w, e->to_back ? c->now / USEC_PER_SEC * USEC_PER_SEC : w->first_order);
+	w->requeued_as = e->requeued ? e->requeued : reason_of(e);
 	w->requeued_false = e->holds_back;
 	workload_set_condition(c, w, "Requeued", !e->holds_back, w->requeued_as, "%s", message);
 	kueue_queues_evicted(c->kueue->queues, w->unit);
@@ -97,73 +148,73 @@ void evict_preempted(struct core *c, struct workload *w, const struct workload *
 	stop_job(c, w, text.ptr);
 }
 
-void evict_if_stopped(struct core *c, struct workload *w)
-{
-	const struct cluster_queue *q = workload_cluster_queue(c, w);
-	static const struct eviction inactive = {.reason = "Deactivated", .cause = ""};
-	static const struct eviction cluster = {
-	    .reason = "ClusterQueueStopped", .cause = "", .holds_back = true};
-	static const struct eviction local = {
-	    .reason = "LocalQueueStopped", .cause = "", .holds_back = true};
-	enum kueue_stop local_stop = w->queue ? w->queue->stop : KUEUE_STOP_NONE;
-	bool reserving = w->unit->state == KUEUE_RESERVING;
+/* ---- carried out ---- */
 
-	if (w->inactive)
-		evict_workload(c, w, &inactive, "The workload is deactivated");
-	else if (q && (q->stop == KUEUE_STOP_HOLD_AND_DRAIN ||
-		       (q->stop == KUEUE_STOP_HOLD && reserving)))
-		evict_workload(c, w, &cluster, "The ClusterQueue is stopped");
-	else if (local_stop == KUEUE_STOP_HOLD_AND_DRAIN ||
-		 (local_stop == KUEUE_STOP_HOLD && reserving))
-		evict_workload(c, w, &local, "The LocalQueue is stopped");
+static void take_requeue(struct core *c, struct workload *w, const struct kueue_loss_plan *p)
+{
+	w->past_execution = p->past_execution;
+	if (w->requeues == p->requeues && w->requeue_at == p->requeue_at)
+		return;
+	w->requeues = p->requeues;
+	w->requeue_at = p->requeue_at;
+	workload_set_requeue(c, w);
 }
 
-void evict_deactivate(struct core *c, struct workload *w, const char *cause, const char *message)
+/* `message`: the plan's own, where it has no names in it. */
+static void carry_out(struct core *c, struct workload *w, const struct kueue_loss_plan *p,
+		      const char *message)
 {
-	static const struct {
-		const char *cause, *reason;
-	} reasons[] = {
-	    {"RequeuingLimitExceeded", "DeactivatedDueToRequeuingLimitExceeded"},
-	    {"MaximumExecutionTimeExceeded", "DeactivatedDueToMaximumExecutionTimeExceeded"},
-	    {"AdmissionCheck", "DeactivatedDueToAdmissionCheck"},
-	};
-	struct eviction e = {.reason = "Deactivated", .cause = cause};
+	struct eviction e = {.reason = p->reason,
+			     .cause = p->cause,
+			     .holds_back = p->holds_back,
+			     .to_back = p->to_back};
 
-	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
-		if (strcmp(reasons[i].cause, cause) == 0)
-			e.reason = reasons[i].reason;
-	w->inactive = true;
-	workload_deactivate(c, w);
+	if (p->loss == KUEUE_KEEPS)
+		return;
+	if (p->loss == KUEUE_UNRESERVED) {
+		evict_released(c, w);
+		return;
+	}
+	take_requeue(c, w, p);
+	if (p->loss == KUEUE_DEACTIVATES) {
+		w->inactive = true;
+		workload_deactivate(c, w);
+	}
 	evict_workload(c, w, &e, message);
-	if (w->job)
+	if (p->loss == KUEUE_DEACTIVATES && w->job)
 		retention_deactivated(c, w->job);
 	workload_review(c, w);
 }
 
-void evict_back_off(struct core *c, struct workload *w, const struct eviction *e, usec at_least,
-		    const char *message)
+void evict_if_stopped(struct core *c, struct workload *w)
 {
-	const struct kueue_settings *s = &c->kueue->settings;
-	usec wait = s->backoff_base;
+	struct kueue_life life = life_of(c, w);
+	struct kueue_loss_plan p = kueue_lifecycle_stopped(&life);
 
-	if (s->backoff_limit >= 0 && w->requeues >= s->backoff_limit) {
-		evict_deactivate(c, w, "RequeuingLimitExceeded",
-				 "exceeding the maximum number of re-queuing retries");
-		return;
-	}
-	for (int32_t i = 0; i < w->requeues && wait < s->backoff_max; i++)
-		wait *= 2;
-	w->requeues++;
-	/* Several components share it: it only ever moves later. */
-	w->requeue_at =
-	    num_max(w->requeue_at, c->now + num_max(at_least, num_min(wait, s->backoff_max)));
-	workload_set_requeue(c, w);
-	if (!s->requeue_by_creation) {
-		w->queue_order = c->now;
-		kueue_queues_set_queue_order(c->kueue->queues, w->unit, c->now);
-	}
-	evict_workload(c, w, e, message);
-	workload_review(c, w);
+	carry_out(c, w, &p, p.message);
+}
+
+static void add_rejected(const struct kueue_check *checks, size_t n, struct buf *out)
+{
+	size_t rejected = 0;
+
+	buf_add_str(out, "The workload is deactivated due to Admission check(s): ");
+	for (size_t i = 0; i < n; i++)
+		if (checks[i].state == KUEUE_CHECK_REJECTED)
+			buf_addf(out, "%s%.*s", rejected++ ? "," : "", SPAN_ARGS(checks[i].name));
+	buf_add_str(out, ", were rejected");
+}
+
+bool evict_by_checks(struct core *c, struct workload *w, const struct kueue_check *checks, size_t n)
+{
+	struct kueue_life life = life_of(c, w);
+	struct kueue_loss_plan p = kueue_lifecycle_checked(&life, checks, n, c->now);
+	auto_buf rejected = BUF_MAX(4096);
+
+	if (p.loss == KUEUE_DEACTIVATES)
+		add_rejected(checks, n, &rejected);
+	carry_out(c, w, &p, rejected.len ? rejected.ptr : p.message);
+	return p.loss != KUEUE_KEEPS;
 }
 
 /* ---- given back ---- */
@@ -227,41 +278,45 @@ void evict_finished(struct core *c, struct workload *w, bool succeeded)
 
 /* ---- time ---- */
 
-static void check_execution(struct core *c, struct workload *w)
+static struct kueue_loss_plan overdue(const struct core *c, const struct workload *w)
 {
-	usec until;
+	const struct kueue_settings *s = &c->kueue->settings;
+	struct kueue_wait_for_pods_ready pods = {.enabled = s->wait_for_pods_ready,
+						 .timeout = s->pods_ready_timeout,
+						 .recovery_timeout = s->recovery_timeout,
+						 .backoff_base = s->backoff_base,
+						 .backoff_max = s->backoff_max,
+						 .backoff_limit = s->backoff_limit,
+						 .from_creation = s->requeue_by_creation};
+	struct kueue_life life = life_of(c, w);
 
-	if (!w->admitted_at || !w->max_execution || w->evicted_at)
-		return;
-	until = w->admitted_at + (w->max_execution - w->past_execution) * USEC_PER_SEC;
-	if (until > c->now) {
-		workload_timer(c, w, until);
-		return;
-	}
-	workload_event(c, w, "Warning", WORKLOAD_CONTROLLER, "MaximumExecutionTimeExceeded",
-		       "The maximum execution time (%" PRId64 "s) exceeded", w->max_execution);
-	evict_deactivate(c, w, "MaximumExecutionTimeExceeded",
-			 "exceeding the maximum execution time");
+	return kueue_lifecycle_overdue(&life, &pods, c->now);
 }
 
-static void check_ready(struct core *c, struct workload *w)
+/* The timer is set to the next time that counts, which may be now. */
+static bool is_overdue(struct core *c, struct workload *w, struct kueue_loss_plan *ret)
 {
-	static const struct eviction timeout = {.reason = "PodsReadyTimeout", .cause = ""};
-	const struct kueue_settings *s = &c->kueue->settings;
-	char message[256];
-	bool recovers = w->was_ready && s->recovery_timeout >= 0;
-	usec limit = recovers ? s->recovery_timeout : s->pods_ready_timeout;
-	usec until = w->unready_since + limit;
+	*ret = overdue(c, w);
+	if (ret->loss == KUEUE_KEEPS && ret->again_at != INT64_MAX)
+		workload_timer(c, w, ret->again_at);
+	return ret->loss != KUEUE_KEEPS;
+}
 
-	if (!s->wait_for_pods_ready || !w->unready_since || w->evicted_at ||
-	    (recovers && limit == 0))
+/* Execution time, and pods that are not ready. */
+static void check_time(struct core *c, struct workload *w)
+{
+	struct kueue_loss_plan p;
+	auto_buf message = BUF_MAX(1024);
+
+	if (!is_overdue(c, w, &p))
 		return;
-	if (until > c->now) {
-		workload_timer(c, w, until);
-		return;
-	}
-	(void)snprintf(message, sizeof(message), "Exceeded the PodsReady timeout %s", w->key);
-	evict_back_off(c, w, &timeout, 0, message);
+	if (strcmp(p.cause, "MaximumExecutionTimeExceeded") == 0)
+		workload_event(c, w, "Warning", WORKLOAD_CONTROLLER, "MaximumExecutionTimeExceeded",
+			       "The maximum execution time (%" PRId64 "s) exceeded",
+			       w->max_execution);
+	buf_addf(&message, p.message[0] ? "%s" : "Exceeded the PodsReady timeout %s",
+		 p.message[0] ? p.message : w->key);
+	carry_out(c, w, &p, message.ptr);
 }
 
 void evict_timer(struct core *c, struct workload *w)
@@ -277,13 +332,13 @@ void evict_timer(struct core *c, struct workload *w)
 		return;
 	}
 	if (workload_holds_quota(w))
-		check_execution(c, w);
-	if (workload_holds_quota(w))
-		check_ready(c, w);
+		check_time(c, w);
 }
 
 void evict_pods_ready(struct core *c, struct workload *w, bool ready)
 {
+	struct kueue_loss_plan p;
+
 	if (!c->kueue->settings.wait_for_pods_ready || !w->admitted_at || w->evicted_at ||
 	    ready == !w->unready_since)
 		return;
@@ -299,7 +354,8 @@ void evict_pods_ready(struct core *c, struct workload *w, bool ready)
 				       "Not all pods are ready or succeeded");
 	w->was_ready = w->was_ready || ready;
 	ready_review(c, w);
-	check_ready(c, w);
+	if (is_overdue(c, w, &p))
+		workload_timer(c, w, c->now);
 }
 
 void evict_count_pods(struct core *c, struct workload *w)

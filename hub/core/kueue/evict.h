@@ -6,16 +6,19 @@
  * Two steps, as in Kueue (reference/kueue.md section 5, number 5): the eviction is told at once and
  * the job's copy is suspended on its member; its quota is free only when its pods are gone, in the
  * commit that gives back the nodes too (core/admission/settle.c). A workload without a job keeps
- * its quota until its creator takes the reservation off its status. Only the engine's own functions
- * order whom a preemption hits.
+ * its quota until its creator takes the reservation off its status. What evicts, and when who was
+ * evicted may come back, is decided by quota-tree/kueue_lifecycle.h, and whom a preemption hits by
+ * the engine; here it is carried out.
  */
 #include "core/kueue/workload.h"
+#include "quota-tree/kueue_lifecycle.h"
 
 struct eviction {
 	const char *reason; /* of the condition Evicted: "Preempted", "ClusterQueueStopped", ... */
-	const char *cause;  /* of schedulingStats; "" for none */
+	const char *cause;  /* of schedulingStats; "" for none. "Deactivated" is told with it */
 	const char *requeued; /* reason of Requeued; NULL: the same */
 	bool holds_back;      /* Requeued=False until something else sets it True */
+	bool to_back;	      /* its place in the queue counts from now, else from its creation */
 };
 
 /* Takes it back. Nothing happens to one that holds nothing, or is evicted already. */
@@ -24,15 +27,13 @@ void evict_workload(struct core *c, struct workload *w, const struct eviction *e
 /* As a preemption that the engine has already begun (kueue_cycle_preempt). */
 void evict_preempted(struct core *c, struct workload *w, const struct workload *preemptor,
 		     enum kueue_preempt_reason reason);
-/* spec.active=false, or a stopped queue: takes back what may not stay. */
+/* spec.active=false, or a stopped queue: takes back what may not stay; who only reserves loses its
+ * reservation and is not told an eviction. */
 void evict_if_stopped(struct core *c, struct workload *w);
-/* Deactivated by the hub: spec.active becomes false, and it is evicted. `cause` as in
- * DeactivatedDueTo<Cause>. */
-void evict_deactivate(struct core *c, struct workload *w, const char *cause, const char *message);
-/* Back from a retried check or unready pods: waits for `seconds`, longer at each time, or is
- * deactivated beyond the limit. */
-void evict_back_off(struct core *c, struct workload *w, const struct eviction *e, usec at_least,
-		    const char *message);
+/* Its checks were written (n of them): one that is rejected deactivates it, one that says Retry
+ * takes it back. False: nothing happened. */
+bool evict_by_checks(struct core *c, struct workload *w, const struct kueue_check *checks,
+		     size_t n);
 
 /* Its pods are gone: quota is free, and it waits again. */
 void evict_released(struct core *c, struct workload *w);

@@ -127,25 +127,26 @@ static void words_of(const struct core *c, const struct provisioning_request *r,
 static void retry(struct core *c, struct workload *w, const struct provisioning_request *r,
 		  const char *words)
 {
-	static const struct eviction again = {.reason = "AdmissionCheck", .cause = ""};
+	const struct kueue_check again = {.name = span_of(w->provisioning->check),
+					  .state = KUEUE_CHECK_RETRY,
+					  .since = c->now,
+					  .requeue_after = r->retry_after / USEC_PER_SEC};
 
-	tell(c, w, "Retry", r->retry_after / USEC_PER_SEC, NULL, words);
-	w->requeue_at = c->now + r->retry_after;
-	workload_set_requeue(c, w);
-	if (!c->kueue->settings.requeue_by_creation) {
-		w->queue_order = c->now;
-		kueue_queues_set_queue_order(c->kueue->queues, w->unit, c->now);
-	}
-	evict_workload(c, w, &again, "At least one admission check is false");
+	tell(c, w, "Retry", again.requeue_after, NULL, words);
+	evict_by_checks(c, w, &again, 1);
 }
 
 static void reject(struct core *c, struct workload *w, const char *words)
 {
+	const struct kueue_check no = {.name = span_of(w->provisioning->check),
+				       .state = KUEUE_CHECK_REJECTED,
+				       .since = c->now};
+
 	tell(c, w, "Rejected", 0, NULL, words);
 	workload_event(c, w, "Warning", WORKLOAD_CONTROLLER, "AdmissionCheckRejected",
 		       "Deactivating workload because AdmissionCheck for %s was Rejected: %s",
 		       w->provisioning->check, words);
-	evict_deactivate(c, w, "AdmissionCheck", "At least one admission check is rejected");
+	evict_by_checks(c, w, &no, 1);
 }
 
 /* The status that it has: of the winner, or where that is not known, of the hub's object. */

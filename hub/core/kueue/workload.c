@@ -206,7 +206,7 @@ static struct workload *create_for(struct core *c, struct job *j)
 	w->job = j;
 	j->workload = w;
 	w->created = c->now;
-	w->queue_order = j->first_attempt;
+	w->first_order = w->queue_order = j->first_attempt;
 	w->respec = true;
 	job_queue_event(c, j, "Normal", "CreatedWorkload", "Created Workload: %s", w->key);
 	return w;

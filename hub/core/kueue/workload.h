@@ -48,9 +48,10 @@ struct workload {
 	struct span ns, name; /* in it */
 	uint8_t uid[STORE_UID_LEN];
 	char uid_text[OBJECT_UID_TEXT];
-	usec created, queue_order; /* its place in the queue */
-	struct job *job;	   /* whose it is; NULL: a user's own */
-	struct local_queue *queue; /* what it names, there or not; NULL: names none */
+	usec created;
+	usec first_order, queue_order; /* its place in the queue: by its creation, and now */
+	struct job *job;	       /* whose it is; NULL: a user's own */
+	struct local_queue *queue;     /* what it names, there or not; NULL: names none */
 	struct workload *queue_prev, *queue_next;
 	struct kueue_workload *unit; /* NULL: the engine cannot count it */
 	enum workload_wait wait;

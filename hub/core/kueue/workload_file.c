@@ -242,19 +242,17 @@ static void tell_job(struct core *c, struct workload *w, const char *text)
 static void look_for_restart(struct core *c, struct workload *w)
 {
 	const struct cluster_queue *q = local_queue_cluster(c, w->queue);
-	bool by_cluster = w->requeued_as && strcmp(w->requeued_as, "ClusterQueueStopped") == 0;
-	bool by_local = w->requeued_as && strcmp(w->requeued_as, "LocalQueueStopped") == 0;
+	struct kueue_life life = {.local_stop = w->queue ? w->queue->stop : KUEUE_STOP_NONE,
+				  .cluster_stop = q ? q->stop : KUEUE_STOP_NONE};
 
 	if (!w->requeued_false || workload_holds_quota(w))
 		return;
-	if (by_cluster && q && q->stop == KUEUE_STOP_NONE)
-		workload_set_condition(c, w, "Requeued", true, "ClusterQueueRestarted",
-				       "The ClusterQueue was restarted after being stopped");
-	else if (by_local && w->queue && w->queue->stop == KUEUE_STOP_NONE)
-		workload_set_condition(c, w, "Requeued", true, "LocalQueueRestarted",
-				       "The LocalQueue was restarted after being stopped");
-	else
+	const char *reason = kueue_lifecycle_restarted(&life, w->requeued_as, w->queue, q);
+	if (!reason)
 		return;
+	workload_set_condition(
+	    c, w, "Requeued", true, reason, "The %s was restarted after being stopped",
+	    strcmp(reason, "LocalQueueRestarted") == 0 ? "LocalQueue" : "ClusterQueue");
 	w->requeued_false = false;
 	w->requeued_as = NULL;
 }

@@ -50,8 +50,18 @@ static const char *stop_reason(struct span reason)
 	return NULL;
 }
 
-static void take_standing(struct workload *w, const struct workload_status *s)
+/* Who was evicted by these goes to the back, until it is admitted again (section 2.1). */
+static bool went_to_back(const struct core *c, const struct workload_status *s)
 {
+	return s->evicted.is && (span_is(s->evicted.reason, "AdmissionCheck") ||
+				 (span_is(s->evicted.reason, "PodsReadyTimeout") &&
+				  !c->kueue->settings.requeue_by_creation));
+}
+
+static void take_standing(const struct core *c, struct workload *w, const struct workload_status *s)
+{
+	if (went_to_back(c, s))
+		w->queue_order = s->evicted.since;
 	w->requeues = s->requeues;
 	w->requeue_at = s->requeue_at;
 	w->requeued_false = s->requeued.present && !s->requeued.is;
@@ -163,43 +173,41 @@ static void restore_holding(struct core *c, struct workload *w, const struct wor
 
 /* ---- checks ---- */
 
-static bool is_check(const struct workload_check *k, const char *state)
+static enum kueue_check_state check_state(struct span text)
 {
-	return span_is(k->state, state);
+	if (span_is(text, "Ready"))
+		return KUEUE_CHECK_READY;
+	if (span_is(text, "Retry"))
+		return KUEUE_CHECK_RETRY;
+	return span_is(text, "Rejected") ? KUEUE_CHECK_REJECTED : KUEUE_CHECK_PENDING;
 }
 
 static void look_at_checks(struct core *c, struct workload *w, const struct workload_status *s)
 {
-	static const struct eviction retry = {.reason = "AdmissionCheck", .cause = ""};
+	struct kueue_check *checks = xcalloc(s->n_checks + 1, sizeof(*checks));
 	size_t ready = 0;
-	usec wait = 0;
-	bool again = false;
 
 	for (size_t i = 0; i < s->n_checks; i++) {
 		const struct workload_check *k = &s->checks[i];
-		ready += is_check(k, "Ready");
-		if (is_check(k, "Rejected")) {
+		enum kueue_check_state state = check_state(k->state);
+		checks[i] = (struct kueue_check){.name = k->name,
+						 .state = state,
+						 .since = k->since,
+						 .requeue_after = k->requeue_after};
+		ready += state == KUEUE_CHECK_READY;
+		if (state == KUEUE_CHECK_REJECTED)
 			workload_event(c, w, "Warning", WORKLOAD_CONTROLLER,
 				       "AdmissionCheckRejected",
 				       "Deactivating workload because AdmissionCheck for %.*s was "
-				       "Rejected",
-				       SPAN_ARGS(k->name));
-			evict_deactivate(c, w, "AdmissionCheck",
-					 "At least one admission check is rejected");
-			return;
-		}
-		again |= is_check(k, "Retry");
-		if (is_check(k, "Retry") && k->requeue_after * USEC_PER_SEC > wait)
-			wait = k->requeue_after * USEC_PER_SEC;
+				       "Rejected: %.*s",
+				       SPAN_ARGS(k->name), SPAN_ARGS(k->message));
 	}
-	if (again) {
-		w->requeue_at = wait ? c->now + wait : 0;
-		workload_set_requeue(c, w);
-		evict_workload(c, w, &retry, "At least one admission check is false");
-	} else if (w->unit->state == KUEUE_RESERVING && ready == s->n_checks) {
+	if (!evict_by_checks(c, w, checks, s->n_checks) && w->unit->state == KUEUE_RESERVING &&
+	    ready == s->n_checks) {
 		w->ahead = w->job && s->n_checks == 0;
 		admission_checks_ready(c, w);
 	}
+	free(checks);
 }
 
 /* ---- committed by somebody else ---- */
@@ -288,9 +296,11 @@ static void begin(struct core *c, struct workload *w, const struct store_object 
 	w->revision = o->revision;
 	w->created = created_at(o, c->now);
 	/* Within one second the order of creation. */
-	w->queue_order = w->created + (usec)(o->create_revision % USEC_PER_SEC);
+	w->first_order =
+	    w->job ? w->job->first_attempt : w->created + (usec)(o->create_revision % USEC_PER_SEC);
+	w->queue_order = w->first_order;
 	take_spec(c, w, d);
-	take_standing(w, s);
+	take_standing(c, w, s);
 	workload_enter_queue(c, w, d->queue_name);
 }
 
@@ -424,7 +434,6 @@ void workload_restore_job(struct core *c, struct job *j)
 	w->job = j;
 	j->workload = w;
 	begin(c, w, &o, &d, &s);
-	w->queue_order = j->first_attempt;
 	if (s.quota_reserved.is && s.has_admission)
 		restore_holding(c, w, &d, &s);
 	if (workload_holds_quota(w) && !w->evicted_at && s.n_checks)
