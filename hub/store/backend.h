@@ -58,11 +58,12 @@ struct store_iter {
 	const struct store_iter_ops *ops;
 };
 
-#define STORE_DEFAULT_MAP_BYTES	    ((size_t)256 << 30)
-#define STORE_DEFAULT_LOG_MAX_BYTES ((uint64_t)2 << 30)
-#define STORE_DEFAULT_LOG_MAX_AGE   (24 * 3600 * USEC_PER_SEC)
-#define STORE_DEFAULT_RESIDENT	    ((uint64_t)32 << 20)
-#define STORE_DEFAULT_MIN_FREE	    ((uint64_t)64 << 20)
+#define STORE_DEFAULT_MAP_BYTES	     ((size_t)256 << 30)
+#define STORE_DEFAULT_LOG_MAX_BYTES  ((uint64_t)2 << 30)
+#define STORE_DEFAULT_LOG_MAX_AGE    (24 * 3600 * USEC_PER_SEC)
+#define STORE_DEFAULT_RESIDENT	     ((uint64_t)32 << 20)
+#define STORE_DEFAULT_RESIDENT_EVERY (USEC_PER_SEC / 20)
+#define STORE_DEFAULT_MIN_FREE	     ((uint64_t)64 << 20)
 
 /* At most this many log rows are trimmed per row written. */
 #define STORE_TRIM_PER_ROW 2

@@ -59,17 +59,12 @@ static bool give_back(struct lmdb_store *s, struct lmdb_reader *r)
 	return kept;
 }
 
-/* Writing checks too; this is for those that only read. */
-#define READS_PER_CHECK 16
-
 static void reader_end(struct store_reader *base)
 {
 	struct lmdb_reader *r = self(base);
 	mdb_txn_reset(r->txn);
 	r->cursor_current = false;
 	arena_done(&r->mem);
-	if (atomic_fetch_add(&r->store->reads, 1) % READS_PER_CHECK == 0)
-		lmdb_resident_check(r->store);
 	if (!give_back(r->store, r))
 		destroy(r);
 }

@@ -1,10 +1,13 @@
 /*
  * How much of the map is resident. Every page that a reader or the writer has touched stays mapped
  * for as long as the kernel likes, so that a process that writes a gigabyte shows a gigabyte, which
- * is page cache and no memory of its own. Past a limit all mappings of pages are let go of: the
- * pages stay in the cache, and a next look at one is a minor fault, sixteen pages at a time.
+ * is page cache and no memory of its own. Past a limit the writer lets go of all of them: the pages
+ * stay in the cache, and a next look at one is a minor fault, sixteen pages at a time.
  *
  * What counts is what the process has mapped of all files, since that is what can be asked cheaply.
+ * It is done twenty times a second at most, whatever is mapped: what is read again and again would
+ * else be faulted in again and again, which doubled the price of a GET. For the same reason only
+ * writing does it: a store that is only read keeps what it reads.
  *
  * The map is read-only (no write map): there is nothing in it that could be lost. Readers on other
  * threads may be in the middle of it.
@@ -58,7 +61,6 @@ void lmdb_resident_open(struct lmdb_store *s)
 	MDB_val k = lmdb_val(SPAN("format")), v;
 	MDB_txn *txn;
 
-	atomic_store(&s->resident_allowed, s->options.resident_bytes);
 	s->statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	if (mdb_txn_begin(s->env, NULL, MDB_RDONLY, &txn) != 0)
 		return;
@@ -93,19 +95,12 @@ static uint64_t resident_of_files(const struct lmdb_store *s)
 
 void lmdb_resident_check(struct lmdb_store *s)
 {
-	uint64_t limit = s->options.resident_bytes;
-	uint64_t now = s->map ? resident_of_files(s) : 0;
+	usec now = clock_monotonic();
 	MDB_envinfo info;
 
-	if (now <= limit) {
-		atomic_store(&s->resident_allowed, limit);
-		return;
-	}
-	if (now <= atomic_load(&s->resident_allowed) || mdb_env_info(s->env, &info) != 0)
+	if (!s->map || now - s->resident_let_go < s->options.resident_every ||
+	    resident_of_files(s) <= s->options.resident_bytes || mdb_env_info(s->env, &info) != 0)
 		return;
 	(void)madvise(s->map, (info.me_last_pgno + 1) * s->page_size, MADV_DONTNEED);
-	/* What others have mapped does not go by this, and would be met at each row: a quarter
-	 * more than is left may come first, until it is below the limit again. */
-	uint64_t left = resident_of_files(s) + limit / 4;
-	atomic_store(&s->resident_allowed, left > limit ? left : limit);
+	s->resident_let_go = now;
 }

@@ -51,13 +51,12 @@ struct lmdb_store {
 	struct lmdb_state state;
 	struct buf old_row, old_bare; /* copies: a row's memory dies with the next write */
 	usec readers_checked;	      /* monotonic */
+	usec resident_let_go;	      /* monotonic */
 	bool broken;		      /* an I/O error: nothing more is written */
 	_Atomic bool cannot_allocate; /* the file system has no fallocate */
 
 	/* anyone's */
 	_Atomic uint64_t revision, floor;
-	_Atomic uint64_t resident_allowed;
-	_Atomic uint32_t reads; /* ended so far */
 	pthread_mutex_t pool_lock;
 	struct lmdb_reader *pool; /* idle readers, their transactions reset */
 	size_t n_pool;
@@ -118,7 +117,7 @@ int lmdb_load_state(const struct lmdb_store *s, MDB_txn *txn, struct lmdb_state 
 
 void lmdb_resident_open(struct lmdb_store *s);
 void lmdb_resident_close(struct lmdb_store *s);
-/* Any thread; a microsecond. */
+/* The writer's; a microsecond. */
 void lmdb_resident_check(struct lmdb_store *s);
 
 /* ---- the others ---- */

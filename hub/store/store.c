@@ -21,6 +21,8 @@ void store_options_complete(const struct store_options *o, struct store_options 
 		ret->log_max_age = STORE_DEFAULT_LOG_MAX_AGE;
 	if (!ret->resident_bytes)
 		ret->resident_bytes = STORE_DEFAULT_RESIDENT;
+	if (!ret->resident_every)
+		ret->resident_every = STORE_DEFAULT_RESIDENT_EVERY;
 	if (!ret->min_free_bytes)
 		ret->min_free_bytes = STORE_DEFAULT_MIN_FREE;
 }

@@ -133,9 +133,12 @@ struct store_options {
 	const char *path; /* directory, created with mode 0700; NULL for memory */
 	size_t map_bytes; /* address space to reserve; 0: 256 GiB. Use less under sanitizers */
 	bool no_sync;	  /* a mirror that can be learned again */
-	uint64_t log_max_bytes;	 /* 0: 2 GiB */
-	usec log_max_age;	 /* 0: 24 h */
-	uint64_t resident_bytes; /* mapped pages of files to keep, in the process; 0: 32 MiB */
+	uint64_t log_max_bytes; /* 0: 2 GiB */
+	usec log_max_age;	/* 0: 24 h */
+	/* While it is written: mapped pages of files in the process, beyond which those of the
+	 * store are let go of, and how often at most; 0: 32 MiB, 50 ms. */
+	uint64_t resident_bytes;
+	usec resident_every;
 	uint64_t min_free_bytes; /* store_has_room() is false below it; 0: 64 MiB */
 	/* What a new, empty store is at; its first change gets the next one. A store that is
 	 * served starts at STORE_FIRST_REVISION. */
