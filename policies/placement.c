@@ -4,6 +4,15 @@
 
 enum { EXCLUSIONS_MAX = 64 };
 
+bool placement_is_excluded(const struct placement_exclusion *excluded, size_t n, uint32_t cluster,
+			   int64_t now_us)
+{
+	for (size_t i = 0; i < n; i++)
+		if (excluded[i].cluster == cluster && now_us < excluded[i].until_us)
+			return true;
+	return false;
+}
+
 /* Takes excluded clusters out of the tree for one decision. */
 static void exclude(struct placer *p, struct ask *a, const struct placement_exclusion *x, size_t n,
 		    int64_t now_us)

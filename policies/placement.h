@@ -51,6 +51,10 @@ struct placement_exclusion {
 	bool reserved;	  /* reservation.h */
 };
 
+/* Whether one of the n keeps the cluster out now. */
+bool placement_is_excluded(const struct placement_exclusion *excluded, size_t n, uint32_t cluster,
+			   int64_t now_us);
+
 struct placement_decision {
 	uint32_t cluster;	      /* CLUSTER_NONE: nowhere now */
 	uint32_t group;		      /* affinity group it was found in */

@@ -4,7 +4,7 @@
 #include "core/job.h"
 #include "core/member.h"
 #include "core/quota.h"
-#include "policies/evict_fit.h"
+#include "core/victim.h"
 
 /* ---- who is there ---- */
 
@@ -58,31 +58,6 @@ void reclaim_round_end(struct reclaim_round *r)
 
 /* ---- what they hold on a member ---- */
 
-/* The pods that stand where the job is placed; what the ledger knows of it needs none. */
-static const struct evict_job *held_by(struct reclaim_round *r, const struct job *j,
-				       uint32_t member)
-{
-	struct span key = span_make((const char *)&j->number, sizeof(j->number));
-	struct evict_job *out = map_get(&r->held, key);
-
-	if (out)
-		return out;
-	out = arena_new(&r->mem, struct evict_job);
-	struct evict_pods *pods = arena_array(&r->mem, struct evict_pods, j->pods.len);
-	vec_foreach (&j->pods, it) {
-		const struct member_pod *p = *it;
-		if (p->member != member || p->node == NODE_NONE)
-			continue;
-		struct pod_usage *usage = arena_new(&r->mem, struct pod_usage);
-		*usage = (struct pod_usage){p->amounts, p->n_amounts, p->exclusive};
-		pods[out->n_pods++] = (struct evict_pods){p->node, 1, usage};
-	}
-	out->number = j->number;
-	out->pods = pods;
-	map_put(&r->held, key, out);
-	return out;
-}
-
 /* A trial on one member: the room of elastic_reclaim.h. */
 struct trial {
 	struct reclaim_round *r;
@@ -94,7 +69,9 @@ static const struct evict_job *job_there(struct trial *t, const struct elastic_j
 {
 	const struct job *j = job->owner;
 
-	return member_placed(t->r->c, j) == t->m ? held_by(t->r, j, t->m->number) : NULL;
+	return member_placed(t->r->c, j) == t->m
+		   ? victim_find(&t->r->held, j, t->m->number, &t->r->mem)
+		   : NULL;
 }
 
 static bool is_useful(void *context, const struct elastic_job *job)
@@ -196,15 +173,6 @@ static bool try_member(struct reclaim_round *r, const struct member *m,
 	return found;
 }
 
-static bool is_excluded(const struct placement_exclusion *excluded, size_t n, uint32_t cluster,
-			usec now)
-{
-	for (size_t i = 0; i < n; i++)
-		if (excluded[i].cluster == cluster && now < excluded[i].until_us)
-			return true;
-	return false;
-}
-
 /* Whether quota alone could be had: saves the members a search that finds nobody. */
 static bool is_hopeless(struct reclaim_round *r, const struct elastic_job *job)
 {
@@ -233,7 +201,7 @@ bool reclaim_find(struct reclaim_round *r, const struct elastic_unit *unit,
 		struct elastic_victims victims = {0};
 		struct evict_option o;
 		if (!*p || (*p)->view == CLUSTER_NONE ||
-		    is_excluded(excluded, n, (*p)->view, r->c->now))
+		    placement_is_excluded(excluded, n, (*p)->view, r->c->now))
 			continue;
 		if (try_member(r, *p, &job, &victims, &o) &&
 		    (!any || evict_option_cmp(&o, &best) < 0)) {

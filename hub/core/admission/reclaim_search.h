@@ -13,7 +13,7 @@ struct reclaim_round {
 	struct elastic_tree *tree;
 	struct arena mem;
 	struct VEC(struct elastic_job) running;
-	struct map held; /* job number, 8 bytes -> struct evict_job, in mem */
+	struct map held; /* of victim_find() */
 };
 /* All jobs that hold something and belong to the tree, which is charged with them. */
 void reclaim_round_begin(struct reclaim_round *r, struct core *c, struct elastic_tree *tree);

@@ -5,13 +5,14 @@
 #include "core/job.h"
 #include "core/kueue/claim.h"
 #include "core/member.h"
+#include "core/victim.h"
 
 /* A search over the members that could gain. */
 struct search {
 	struct core *c;
 	struct kueue_entry *e;
 	struct arena mem;
-	struct map jobs; /* number, 8 bytes -> struct evict_job, in mem */
+	struct map jobs; /* of victim_find() */
 	bool *asked;	 /* by member number */
 };
 
@@ -31,35 +32,7 @@ struct option {
 	size_t n_slots;
 };
 
-static struct span number_key(const uint64_t *number)
-{
-	return span_make((const char *)number, sizeof(*number));
-}
-
 /* ---- who is there ---- */
-
-/* The pods that stand where the job is placed; what the ledger knows of it needs none. */
-static const struct evict_job *job_at(struct search *s, const struct job *j, uint32_t member)
-{
-	struct evict_job *out = map_get(&s->jobs, number_key(&j->number));
-
-	if (out)
-		return out;
-	out = arena_new(&s->mem, struct evict_job);
-	struct evict_pods *pods = arena_array(&s->mem, struct evict_pods, j->pods.len);
-	vec_foreach (&j->pods, it) {
-		const struct member_pod *p = *it;
-		if (p->member != member || p->node == NODE_NONE)
-			continue;
-		struct pod_usage *usage = arena_new(&s->mem, struct pod_usage);
-		*usage = (struct pod_usage){p->amounts, p->n_amounts, p->exclusive};
-		pods[out->n_pods++] = (struct evict_pods){p->node, 1, usage};
-	}
-	out->number = j->number;
-	out->pods = pods;
-	map_put(&s->jobs, number_key(&out->number), out);
-	return out;
-}
 
 /* The workload's job on this member, NULL when it is not there. */
 static const struct evict_job *job_there(struct trial *t, const struct kueue_workload *w)
@@ -68,7 +41,7 @@ static const struct evict_job *job_there(struct trial *t, const struct kueue_wor
 
 	if (!l->job || !l->job->holds || member_placed(t->s->c, l->job) != t->m)
 		return NULL;
-	return job_at(t->s, l->job, t->m->number);
+	return victim_find(&t->s->jobs, l->job, t->m->number, &t->s->mem);
 }
 
 /* ---- the room of kueue_preempt.h ---- */
@@ -195,15 +168,6 @@ static void ask_members(struct search *s, const struct placement_exclusion *excl
 			ask_member(s, *p);
 }
 
-static bool is_excluded(const struct placement_exclusion *excluded, size_t n, uint32_t cluster,
-			usec now)
-{
-	for (size_t i = 0; i < n; i++)
-		if (excluded[i].cluster == cluster && now < excluded[i].until_us)
-			return true;
-	return false;
-}
-
 /* Exchanges it for the better one. */
 static void keep_better(struct option *best, struct option *o)
 {
@@ -241,7 +205,7 @@ bool room_choose(struct core *c, struct kueue_entry *e)
 	vec_foreach (&c->members, p) {
 		struct option o = {0};
 		if (!*p || !s.asked[(*p)->number] || (*p)->view == CLUSTER_NONE ||
-		    is_excluded(excluded, n, (*p)->view, c->now))
+		    placement_is_excluded(excluded, n, (*p)->view, c->now))
 			continue;
 		(void)try_member(&s, *p, &o);
 		keep_better(&best, &o);

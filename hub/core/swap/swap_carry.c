@@ -10,6 +10,7 @@
 #include "core/member.h"
 #include "core/priority.h"
 #include "core/provisioning/consumer.h"
+#include "core/victim.h"
 
 #include <inttypes.h>
 
@@ -50,23 +51,6 @@ static void tell(struct core *c, struct job *j, const char *type, const char *re
 
 /* ---- who else is there ---- */
 
-/* The pods that stand on the member; what the ledger knows of the job needs none. */
-static struct evict_job pods_of(struct swap_round *r, const struct job *j, const struct member *m)
-{
-	struct evict_pods *pods = arena_array(&r->mem, struct evict_pods, j->pods.len);
-	struct evict_job out = {.number = j->number, .pods = pods};
-
-	vec_foreach (&j->pods, it) {
-		const struct member_pod *p = *it;
-		if (p->member != m->number || p->node == NODE_NONE)
-			continue;
-		struct pod_usage *usage = arena_new(&r->mem, struct pod_usage);
-		*usage = (struct pod_usage){p->amounts, p->n_amounts, p->exclusive};
-		pods[out.n_pods++] = (struct evict_pods){p->node, 1, usage};
-	}
-	return out;
-}
-
 struct others {
 	struct VEC(struct hot_swap_job) jobs;
 	struct VEC(struct job *) records;
@@ -85,7 +69,7 @@ static void collect_others(struct swap_round *r, const struct member *m, const s
 			       o->dispatch.step == DISPATCH_STOPPING || o->deleting || o->gone;
 		vec_push(&out->jobs,
 			 ((struct hot_swap_job){
-			     .pods = pods_of(r, o, m),
+			     .pods = victim_of(o, m->number, &r->mem),
 			     .priority = swap_priority(o),
 			     .lost_us = evict_lost_work(job_pods(o), o->decided_at, c->now),
 			     .leaving = leaving,
@@ -312,7 +296,7 @@ void swap_decide(struct swap_round *r, struct job *j, const struct member *m, co
 	    .priority = priority_preempts(c, j) ? swap_priority(j) : INT32_MIN,
 	    .ask = j->ask,
 	    .missing = hot_swap_missing(c->placer, j->ask, counts),
-	    .own = pods_of(r, j, m),
+	    .own = victim_of(j, m->number, &r->mem),
 	};
 	struct others others = {0};
 	char lost[512];
