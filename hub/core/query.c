@@ -130,7 +130,7 @@ static void answer_queues(struct core *c, struct buf *b)
 	buf_add_str(b, "]}");
 }
 
-static void add_number(struct buf *b, const char *key, struct span resource, int64_t v)
+void query_add_quantity(struct buf *b, const char *key, struct span resource, int64_t v)
 {
 	char text[QUOTA_QUANTITY_MAX];
 
@@ -169,10 +169,11 @@ static void add_quota_node(struct core *c, uint32_t node, struct buf *b)
 		first = false;
 		buf_add_json_str(b, name);
 		buf_addf(b, ":{\"unit\":\"%s\"", span_is(name, "cpu") ? "milli" : "one");
-		add_number(b, "min", name, s.nominal);
-		add_number(b, "max", name, s.max);
-		add_number(b, "used", name, s.used);
-		add_number(b, "borrowed", name, s.used > s.nominal ? s.used - s.nominal : 0);
+		query_add_quantity(b, "min", name, s.nominal);
+		query_add_quantity(b, "max", name, s.max);
+		query_add_quantity(b, "used", name, s.used);
+		query_add_quantity(b, "borrowed", name,
+				   s.used > s.nominal ? s.used - s.nominal : 0);
 		buf_add_char(b, '}');
 	}
 	buf_add_str(b, "}}");

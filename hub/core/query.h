@@ -33,6 +33,8 @@ const struct kind *query_job_kind(const struct core *c, struct span word);
 /* The parts, each one JSON value appended to out. */
 void query_why(struct core *c, struct job *j, struct buf *out);
 void query_job_line(struct core *c, struct job *j, struct buf *out);
+/* `,"KEY":"QUANTITY"` of a resource in the tree's unit; nothing when it is unlimited. */
+void query_add_quantity(struct buf *b, const char *key, struct span resource, int64_t v);
 /* One sentence and a code on where the job stands. code is static. */
 const char *query_standing(struct core *c, struct job *j, char *sentence, size_t size,
 			   size_t *ret_position);

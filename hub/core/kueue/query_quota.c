@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "core/kueue/cluster_queue.h"
+#include "core/query.h"
 #include "quota-tree/quota_message.h"
 
 #include <inttypes.h>
@@ -21,16 +22,6 @@ struct walk {
 	const struct tree *tree;
 };
 
-static void add_number(struct buf *b, const char *key, struct span resource, int64_t v)
-{
-	char text[QUOTA_QUANTITY_MAX];
-
-	if (v == QUOTA_UNLIMITED)
-		return;
-	quota_message_quantity(resource, v, text, sizeof(text));
-	buf_addf(b, ",\"%s\":\"%s\"", key, text);
-}
-
 static void add_cell(const struct walk *w, uint32_t node, const char *name,
 		     const struct kueue_use *cell, bool *first)
 {
@@ -48,11 +39,11 @@ static void add_cell(const struct walk *w, uint32_t node, const char *name,
 	*first = false;
 	buf_add_json_str(w->b, span_of(name));
 	buf_addf(w->b, ":{\"unit\":\"%s\"", span_is(resource, "cpu") ? "milli" : "one");
-	add_number(w->b, "min", resource, nominal);
-	add_number(w->b, "max", resource,
-		   kueue_forest_potential(f, node, cell->flavor, cell->resource));
-	add_number(w->b, "used", resource, used);
-	add_number(w->b, "borrowed", resource, num_max(0, num_sub_sat(used, nominal)));
+	query_add_quantity(w->b, "min", resource, nominal);
+	query_add_quantity(w->b, "max", resource,
+			   kueue_forest_potential(f, node, cell->flavor, cell->resource));
+	query_add_quantity(w->b, "used", resource, used);
+	query_add_quantity(w->b, "borrowed", resource, num_max(0, num_sub_sat(used, nominal)));
 	buf_add_char(w->b, '}');
 }
 
