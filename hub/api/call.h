@@ -117,6 +117,9 @@ struct call {
 	void (*on_gone)(struct call *c);
 	void (*on_stop)(struct call *c);	   /* the front stops: end well */
 	void (*on_tick)(struct call *c, usec now); /* about once a second; may be NULL */
+	/* The kind is not served any more, and all that was written of it is committed: end when
+	 * that is told. NULL: as on_stop. */
+	void (*on_kind_gone)(struct call *c);
 	struct call *prev_stream, *next_stream;
 	void *state; /* the verb's */
 };

@@ -10,14 +10,22 @@
 /* As kubeadm's clusters call themselves. */
 #define DEFAULT_ISSUER "https://kubernetes.default.svc.cluster.local"
 
-/* Watches of a kind that is not served any more end, as if the server had stopped. */
+bool listener_serves(const struct api_listener *l, const struct kind *k)
+{
+	return k->type < KIND_FIRST_USER_TYPE || kind_by_type(l->kinds, k->type);
+}
+
+/* Watches of a kind that is not served any more end. */
 static void end_orphans(struct api_listener *l)
 {
 	struct call *next;
 	for (struct call *c = l->api->streams; c; c = next) {
 		next = c->next_stream;
-		if (c->listener == l && c->kind && c->kind->type >= KIND_FIRST_USER_TYPE &&
-		    !kind_by_type(l->kinds, c->kind->type))
+		if (c->listener != l || !c->kind || listener_serves(l, c->kind))
+			continue;
+		if (c->on_kind_gone)
+			c->on_kind_gone(c);
+		else
 			c->on_stop(c);
 	}
 }

@@ -14,6 +14,9 @@
 /* Takes the backend's kinds if they changed; watches of a kind that went end. */
 void listener_refresh_kinds(struct api_listener *l);
 
+/* Whether objects of the kind, in any of its versions, are served still. */
+bool listener_serves(const struct api_listener *l, const struct kind *k);
+
 /* The kind that a path names, of a set that a call took from its listener; NULL when it is not
  * served. */
 const struct kind *listener_kind(struct api_listener *l, const struct kind_set *kinds,

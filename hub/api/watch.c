@@ -8,11 +8,13 @@
  * millisecond of work, and nothing is held while the client is slow but the queue.
  *
  * Ends: timeoutSeconds, a stopping front (both with a bookmark where asked for, and a clean last
- * chunk), the client, 410 (an ERROR event), or too much lag.
+ * chunk), a kind that is not served any more (the same, once the ends of its objects are told),
+ * the client, 410 (an ERROR event), or too much lag.
  */
 #include "api/call.h"
 #include "api/feed.h"
 #include "api/job_columns.h"
+#include "api/listener.h"
 #include "api/read_options.h"
 #include "api/render.h"
 #include "base/json.h"
@@ -36,6 +38,7 @@ struct watch {
 	enum phase phase;
 	bool ended;
 	uint64_t initial_revision;
+	uint64_t final_revision; /* there is nothing to tell after it; 0: not known */
 	bool has_last;
 	char last_ns[STORE_MAX_NAMESPACE + 1], last_name[STORE_MAX_NAME + 1];
 	struct store_key last;
@@ -215,7 +218,8 @@ static int read_log(struct turn *t)
 		return r;
 	if (!t->more && w->feed.cursor < store_reader_revision(t->reader))
 		w->feed.cursor = store_reader_revision(t->reader);
-	if (!t->more && w->feed.cursor >= feed_revision(call_feed(w->call)))
+	if (!t->more && !w->final_revision &&
+	    w->feed.cursor >= feed_revision(call_feed(w->call)))
 		go_live(w);
 	return 0;
 }
@@ -286,6 +290,28 @@ static int read_state(struct turn *t)
 	return r ? r : e;
 }
 
+/* What is queued, a last bookmark where asked for, the last chunk. */
+static void end_well(struct call *c)
+{
+	struct watch *w = watch_of(c);
+	struct buf out = BUF_INIT;
+	if ((w->phase == LIVE || w->final_revision) && http_stream_ready(c->x)) {
+		while (w->feed.len) {
+			struct feed_frame *fr = feed_peek(&w->feed, 0);
+			http_stream_write(c->x, span_make(fr->bytes, fr->len));
+			feed_pop(call_feed(c), &w->feed);
+		}
+		if (w->options.bookmarks)
+			write_bookmark(
+			    w, w->phase == LIVE ? feed_revision(call_feed(c)) : w->feed.cursor,
+			    false, &out);
+		if (out.len)
+			http_stream_write(c->x, buf_span(&out));
+	}
+	buf_done(&out);
+	close_watch(w, true);
+}
+
 /* One turn of INITIAL or CATCH_UP, and its write. */
 static void step(struct watch *w)
 {
@@ -307,6 +333,9 @@ static void step(struct watch *w)
 			    "The resourceVersion for the provided watch is too old.");
 	else if (r)
 		close_watch(w, false); /* the hub is ending: what was sent is to be resumed from */
+	else if (w->final_revision && w->phase == CATCH_UP &&
+		 w->feed.cursor >= w->final_revision)
+		end_well(w->call);
 	else if (w->phase != LIVE)
 		http_stream_want(x);
 }
@@ -327,24 +356,18 @@ static void on_gone(struct call *c)
 	close_watch(watch_of(c), false);
 }
 
-/* What is queued, a last bookmark where asked for, the last chunk. */
-static void end_well(struct call *c)
+/* The feed has perhaps not come to the ends of the kind's objects yet: the log has them all. */
+static void on_kind_gone(struct call *c)
 {
 	struct watch *w = watch_of(c);
-	struct buf out = BUF_INIT;
-	if (w->phase == LIVE && http_stream_ready(c->x)) {
-		while (w->feed.len) {
-			struct feed_frame *fr = feed_peek(&w->feed, 0);
-			http_stream_write(c->x, span_make(fr->bytes, fr->len));
-			feed_pop(call_feed(c), &w->feed);
-		}
-		if (w->options.bookmarks)
-			write_bookmark(w, feed_revision(call_feed(c)), false, &out);
-		if (out.len)
-			http_stream_write(c->x, buf_span(&out));
+	w->final_revision = store_revision(call_store(c));
+	if (w->phase == LIVE) {
+		if (w->feed.len)
+			w->feed.cursor = feed_peek(&w->feed, 0)->revision - 1;
+		feed_leave(call_feed(c), &w->feed);
+		w->phase = CATCH_UP;
 	}
-	buf_done(&out);
-	close_watch(w, true);
+	http_stream_want(c->x);
 }
 
 static void on_tick(struct call *c, usec now)
@@ -422,9 +445,12 @@ void call_watch(struct call *c)
 	c->on_gone = on_gone;
 	c->on_stop = end_well;
 	c->on_tick = on_tick;
+	c->on_kind_gone = on_kind_gone;
 	c->answer.code = 200;
 	api_stream_add(call_api(c), c);
 	call_api(c)->metrics.watches++;
+	if (!listener_serves(c->listener, c->kind)) /* it went while the request was on its way */
+		w->final_revision = store_revision(call_store(c));
 	if (call_stream(c))
 		step(w);
 }

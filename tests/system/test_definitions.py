@@ -196,6 +196,34 @@ def story_names_conflict(fleet):
     check(True, "when the first is gone the second is established")
 
 
+def story_watched_to_the_end(fleet):
+    """A watch that lags is told the ends of its objects before it ends with their definition"""
+    fleet.start_hub()
+    kubectl = fleet.kubectls()[-1]
+    kubectl("apply", "-f", "-", stdin=definition())
+    wait_established(kubectl, f"widgets.{GROUP}")
+    names = {f"w{i}" for i in range(120)}
+    for name in names:
+        big = dict(widget(name), metadata={"name": name, "annotations": {"x": "x" * 200_000}})
+        fleet.client.call("POST", WIDGETS, big)
+    # More than any buffer on the way holds: the watch is still at its first objects below.
+    connection = fleet.client.connect()
+    connection.request("GET", WIDGETS + "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true"
+                       "&resourceVersionMatch=NotOlderThan")
+    answer = connection.getresponse()
+    kubectl("delete", "crd", f"widgets.{GROUP}", f"--timeout={DEADLINE:.0f}s")
+    until("the kind is gone", lambda: fleet.client.raw("GET", WIDGETS)[0] == 404)
+    events = [json.loads(line) for line in answer]
+    connection.close()
+    there = {"ADDED": set(), "DELETED": set()}
+    for e in events:
+        if e["type"] in there:
+            there[e["type"]].add(e["object"]["metadata"]["name"])
+    check(there == {"ADDED": names, "DELETED": names}, "every object came and went",
+          {t: len(n) for t, n in there.items()}, events[-1]["type"])
+    check(events[-1]["type"] == "BOOKMARK", "then the stream ended with a bookmark")
+
+
 def story_what_is_refused(fleet):
     """What the hub cannot do for a definition it refuses by its path"""
     fleet.start_hub()
