@@ -218,8 +218,7 @@ static int read_log(struct turn *t)
 		return r;
 	if (!t->more && w->feed.cursor < store_reader_revision(t->reader))
 		w->feed.cursor = store_reader_revision(t->reader);
-	if (!t->more && !w->final_revision &&
-	    w->feed.cursor >= feed_revision(call_feed(w->call)))
+	if (!t->more && !w->final_revision && w->feed.cursor >= feed_revision(call_feed(w->call)))
 		go_live(w);
 	return 0;
 }
@@ -333,8 +332,7 @@ static void step(struct watch *w)
 			    "The resourceVersion for the provided watch is too old.");
 	else if (r)
 		close_watch(w, false); /* the hub is ending: what was sent is to be resumed from */
-	else if (w->final_revision && w->phase == CATCH_UP &&
-		 w->feed.cursor >= w->final_revision)
+	else if (w->final_revision && w->phase == CATCH_UP && w->feed.cursor >= w->final_revision)
 		end_well(w->call);
 	else if (w->phase != LIVE)
 		http_stream_want(x);
