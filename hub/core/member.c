@@ -23,6 +23,14 @@ struct member *member_by_name(const struct core *c, struct span name)
 	return map_get(&c->members_by_name, name);
 }
 
+struct member *member_by_view(const struct core *c, uint32_t view)
+{
+	vec_foreach (&c->members, p)
+		if (*p && (*p)->view == view)
+			return *p;
+	return NULL;
+}
+
 struct member *member_of(const struct core *c, const struct job *j)
 {
 	return j->dispatch.step == DISPATCH_IDLE ? NULL : member_by_number(c, j->dispatch.member);

@@ -21,6 +21,7 @@ struct member *member_of(const struct core *c, const struct job *j);
 struct member *member_placed(const struct core *c, const struct job *j);
 struct member *member_by_number(const struct core *c, uint32_t number);
 struct member *member_by_name(const struct core *c, struct span name);
+struct member *member_by_view(const struct core *c, uint32_t view); /* number in the fleet */
 
 /* A Cluster object was committed (or read at start): creates or refreshes its member, and sends
  * the credentials to the net thread when they are new. */

@@ -70,7 +70,7 @@ void quota_dequeue(struct core *c, struct job *j)
 
 static void drop_tree(struct core *c)
 {
-	reclaim_done(c);
+	reclaim_drop(c);
 	map_foreach (&c->jobs_by_number, e)
 		((struct job *)e->value)->unit = NULL;
 	c->quota.queues = elastic_queue_destroy(c->quota.queues);

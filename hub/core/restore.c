@@ -1,6 +1,7 @@
 #include "core/restore.h"
 
 #include "base/num.h"
+#include "core/admission/reclaim.h"
 #include "core/admission/settle.h"
 #include "core/assignment.h"
 #include "core/binding.h"
@@ -244,6 +245,8 @@ int restore_all(struct core *c, struct err *reterr)
 				    reterr);
 	if (r == 0)
 		r = store_scan_aux(reader, STORE_AUX_LIVE, SPAN(""), restore_live, c);
+	if (r == 0)
+		reclaim_restore(c);
 	/* Those of no job. */
 	if (r == 0)
 		r = restore_type(c, TYPE_WORKLOAD, reterr);

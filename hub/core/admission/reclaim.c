@@ -4,18 +4,85 @@
 #include "core/admission/settle.h"
 #include "core/dispatch/courier.h"
 #include "core/job.h"
+#include "core/member.h"
 
 #define LOOK_INTERVAL (100 * USEC_PER_MS)
-#define LOOK_AGAIN    USEC_PER_SEC /* protection ends, nodes change */
-#define HEADS	      8		   /* owners that are looked at in one round */
-#define LANES	      64	   /* heads among which they are sought */
+#define LOOK_AGAIN    USEC_PER_SEC	  /* protection ends, nodes change */
+#define HEADS	      8			  /* owners that are looked at in one round */
+#define LANES	      64		  /* heads among which they are sought */
+#define MEMBER_WAIT   (60 * USEC_PER_SEC) /* after a restart, for the member that is kept */
 
 struct reclaim_claim {
 	uint64_t owner; /* job numbers */
 	uint32_t cluster;
 	enum elastic_reclaim_reason reason;
 	struct VEC(uint64_t) victims;
+	usec until; /* 0, or kept until its member has been seen again, or this time */
 };
+
+/* ---- its row ---- */
+
+#define ROW_KEY SPAN("reclaim")
+
+/* Before the uids of the victims. */
+struct claim_head {
+	uint32_t member, reason;
+	uint8_t owner[STORE_UID_LEN];
+};
+
+static void put_row(struct core *c, const struct job *owner)
+{
+	const struct reclaim_claim *k = c->quota.claim;
+	const struct member *m = member_by_view(c, k->cluster);
+	struct claim_head head = {.member = m ? m->number : 0, .reason = (uint32_t)k->reason};
+	auto_buf row = BUF_MAX(STORE_MAX_OBJECT);
+
+	memcpy(head.owner, owner->uid, STORE_UID_LEN);
+	buf_add(&row, &head, sizeof(head));
+	vec_foreach (&k->victims, number) {
+		const struct job *v = job_by_number(c, *number);
+		if (v)
+			buf_add(&row, v->uid, STORE_UID_LEN);
+	}
+	registry_put_aux(c->batch, false, STORE_AUX_SETTING, ROW_KEY, buf_span(&row));
+}
+
+static struct job *job_of(const struct core *c, const void *uid)
+{
+	char text[OBJECT_UID_TEXT];
+
+	return job_by_uid(c, span_of(object_uid_format(uid, text)));
+}
+
+void reclaim_restore(struct core *c)
+{
+	struct claim_head head;
+	struct span row;
+
+	if (registry_get_aux(c->batch, false, STORE_AUX_SETTING, ROW_KEY, &row) < 0)
+		return;
+	struct reclaim_claim *k = xcalloc(1, sizeof(*k));
+	c->quota.claim = k;
+	k->cluster = CLUSTER_NONE;
+	if (row.len >= sizeof(head)) {
+		memcpy(&head, row.ptr, sizeof(head));
+		const struct job *owner = job_of(c, head.owner);
+		const struct member *m = member_by_number(c, head.member);
+		k->owner = owner ? owner->number : 0;
+		k->cluster = m ? m->view : CLUSTER_NONE;
+		k->reason =
+		    head.reason == ELASTIC_RECLAIM ? ELASTIC_RECLAIM : ELASTIC_PREEMPT_LOWER;
+		row = span_make(row.ptr + sizeof(head), row.len - sizeof(head));
+	}
+	/* Those whose own rows did not come as far run on: the owner asks for them anew. */
+	for (; row.len >= STORE_UID_LEN;
+	     row = span_make(row.ptr + STORE_UID_LEN, row.len - STORE_UID_LEN)) {
+		const struct job *v = job_of(c, row.ptr);
+		if (v && v->holds && reclaim_is_leaving(v))
+			vec_push(&k->victims, v->number);
+	}
+	k->until = c->now + MEMBER_WAIT;
+}
 
 /* ---- the claim ---- */
 
@@ -28,6 +95,13 @@ void reclaim_done(struct core *c)
 	vec_done(&k->victims);
 	free(k);
 	c->quota.claim = NULL;
+}
+
+void reclaim_drop(struct core *c)
+{
+	if (c->quota.claim)
+		registry_delete_aux(c->batch, false, STORE_AUX_SETTING, ROW_KEY);
+	reclaim_done(c);
 }
 
 static struct job *owner_of(const struct core *c)
@@ -85,6 +159,17 @@ static void make_claim(struct core *c, struct job *owner, uint32_t cluster,
 		vec_push(&k->victims, j->number);
 		stop(c, j, owner, victims->reason);
 	}
+	put_row(c, owner);
+}
+
+/* After a restart members come one by one. */
+static bool waits_for_member(const struct core *c)
+{
+	const struct reclaim_claim *k = c->quota.claim;
+	const struct cluster_spec *spec =
+	    k->cluster == CLUSTER_NONE ? NULL : cluster_view_spec(c->fleet, k->cluster);
+
+	return c->now < k->until && spec && !spec->fresh;
 }
 
 /* The owner goes first once all its victims are gone; tried once, whatever comes of it. */
@@ -92,11 +177,11 @@ static void serve(struct core *c)
 {
 	struct job *j = owner_of(c);
 
-	if (j && n_leaving(c) > 0)
+	if (j && (n_leaving(c) > 0 || waits_for_member(c)))
 		return;
 	if (j)
 		pump_try_first(c, j);
-	reclaim_done(c);
+	reclaim_drop(c);
 	c->quota.reclaim_wanted = true;
 	pump_wake_all(c);
 }
@@ -158,9 +243,11 @@ void reclaim_run(struct core *c)
 
 usec reclaim_due(const struct core *c)
 {
-	if (!c->quota.queues || !elastic_tree_reclaims(c->quota.tree) || c->quota.claim ||
+	if (!c->quota.queues || !elastic_tree_reclaims(c->quota.tree) ||
 	    elastic_queue_pending_total(c->quota.queues) == 0)
 		return INT64_MAX;
+	if (c->quota.claim)
+		return c->quota.claim->until > c->now ? c->quota.claim->until : INT64_MAX;
 	return look_at(c);
 }
 

@@ -14,8 +14,9 @@
  * One round at a time, a claim: its victims are withdrawn from their member and keep their place
  * in the queue; their quota counts as free when their pods are gone. Until then, and until the
  * owner was tried, nobody else of the tree is admitted who would take what the owner needs, and the
- * chosen cluster takes no other job. A claim is not durable: after a restart in the middle the
- * victims still leave, and the owner asks anew.
+ * chosen cluster takes no other job. A claim has a row, written with its victims' and deleted when
+ * the owner was tried: a restart in between takes it up again, and keeps it until the chosen member
+ * has been seen again, a minute at most.
  *
  * Costs a walk over the jobs of the tree for each of the first few waiting heads, at most every
  * 100 ms.
@@ -25,7 +26,11 @@
 /* Looks for an owner to serve, and after the one being served; before others are decided. */
 void reclaim_run(struct core *c);
 usec reclaim_due(const struct core *c);
-void reclaim_done(struct core *c); /* forgets the claim: the tree is another one now */
+/* Gives up the claim: the tree is another one now. */
+void reclaim_drop(struct core *c);
+/* Takes it up again from its row, once the jobs are known; and frees it, its row stays. */
+void reclaim_restore(struct core *c);
+void reclaim_done(struct core *c);
 
 /* Whether a unit that quota and order allow may be tried: not while it would take what a claim
  * needs. */

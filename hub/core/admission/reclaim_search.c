@@ -8,7 +8,7 @@
 
 /* ---- who is there ---- */
 
-static bool is_leaving(const struct job *j)
+bool reclaim_is_leaving(const struct job *j)
 {
 	return j->dispatch.step == DISPATCH_WITHDRAWING || j->dispatch.step == DISPATCH_STOPPING;
 }
@@ -30,7 +30,7 @@ static void add_running(struct reclaim_round *r, struct job *j)
 				  .name = spec.name,
 				  .node = node,
 				  .priority = spec.priority,
-				  .leaving = is_leaving(j),
+				  .leaving = reclaim_is_leaving(j),
 				  .admitted_at = j->decided_at,
 				  .request = {.amounts = kept,
 					      .n_amounts = spec.n_amounts,

@@ -18,6 +18,8 @@ struct reclaim_round {
 /* All jobs that hold something and belong to the tree, which is charged with them. */
 void reclaim_round_begin(struct reclaim_round *r, struct core *c, struct elastic_tree *tree);
 void reclaim_round_end(struct reclaim_round *r);
+/* Told to leave, and holds its quota until its pods are gone. */
+bool reclaim_is_leaving(const struct job *j);
 /* The victims that let the waiting unit's job start, and where. False: nobody's leaving helps, or
  * somebody is leaving already. */
 bool reclaim_find(struct reclaim_round *r, const struct elastic_unit *unit,

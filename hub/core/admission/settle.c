@@ -245,17 +245,9 @@ void settle_offer(struct core *c, struct job *j)
 	c->pump_wanted = true;
 }
 
-static struct member *member_of_view(const struct core *c, uint32_t view)
-{
-	vec_foreach (&c->members, p)
-		if (*p && (*p)->view == view)
-			return *p;
-	return NULL;
-}
-
 void settle_place(struct core *c, struct job *j, const struct placement_decision *d)
 {
-	struct member *m = member_of_view(c, d->cluster);
+	struct member *m = member_by_view(c, d->cluster);
 	auto_buf result = BUF_INIT;
 
 	if (!m || ledger_assume(c->ledger, j->number, j->shape, d->cluster, d->slots, d->n_slots, 0,

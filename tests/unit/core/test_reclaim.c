@@ -415,6 +415,70 @@ static void a_restart_in_the_middle_ends_well(void **state)
 	assert_true(runs(m, "team-b", "b0"));
 }
 
+/* What the first victim left would be its own again if the claim had been forgotten: a member and
+ * the quota for it are there. */
+static void a_restart_keeps_what_victims_left_for_their_owner(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8), *other = world_join(w, "c2", 1, 8);
+
+	m->run_time = other->run_time = 3600 * USEC_PER_SEC;
+	tree(w, 8, 0, 8, 6, 8, ON);
+	job(w, "team-a", "a0", 1, 3);
+	job(w, "team-a", "a1", 1, 3);
+	assert_int_equal(world_job(w, "team-b", "b0", 1, 6, ""), ERR_NONE);
+	world_run(w);
+	world_advance(w, 200 * USEC_PER_MS);
+	settle_without(w, "a1");
+	assert_int_equal(world_used(w, "root/a", "cpu"), 3000);
+	world_restart(w);
+	settle_without(w, "a1");
+	world_advance(w, 2 * USEC_PER_SEC);
+	settle_without(w, "a1");
+	assert_false(is_unsuspended(model_copy(m, "team-a", "a0")));
+	assert_false(is_unsuspended(model_copy(other, "team-a", "a0")));
+	assert_non_null(strstr(world_query(w, "namespaces/team-b/jobs/b0/why"),
+			       "takes back its min from jobs that borrowed it: it starts on "
+			       "cluster c1 when 1 job(s) there have stopped."));
+	assert_non_null(strstr(world_query(w, "namespaces/team-a/jobs/a0/why"),
+			       "What it asks is kept for Job team-b/b0"));
+	world_restart(w);
+	for (int i = 0; i < 20 && !runs(m, "team-b", "b0"); i++)
+		work(w);
+	assert_true(runs(m, "team-b", "b0"));
+	/* Three starts of three jobs: nobody was started to be stopped again. */
+	assert_int_equal(m->starts + other->starts, 3);
+	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
+	/* Nothing is kept any more, now and after a restart. */
+	world_restart(w);
+	job(w, "team-a", "small", 1, 2);
+	work(w);
+	assert_true(runs(m, "team-a", "small") || runs(other, "team-a", "small"));
+}
+
+/* The owner is gone when the hub is back: what was kept for it is anybody's. */
+static void a_claim_without_its_owner_ends_with_a_restart(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8);
+
+	m->run_time = 3600 * USEC_PER_SEC;
+	tree(w, 8, 0, 8, 6, 8, ON);
+	job(w, "team-a", "a0", 1, 3);
+	job(w, "team-a", "a1", 1, 3);
+	assert_int_equal(world_job(w, "team-b", "b0", 1, 6, ""), ERR_NONE);
+	world_run(w);
+	world_advance(w, 200 * USEC_PER_MS);
+	settle_without(w, "a1");
+	world_send_delete(w, TYPE_JOB, "team-b", "b0");
+	(void)world_turn(w);
+	world_restart(w);
+	for (int i = 0; i < 10; i++)
+		work(w);
+	assert_true(runs(m, "team-a", "a0"));
+	assert_true(runs(m, "team-a", "a1"));
+}
+
 static void an_edit_says_who_would_be_stopped(void **state)
 {
 	struct world *w = *state;
@@ -474,6 +538,8 @@ int main(void)
 	    STORY(jobs_that_say_they_are_not_preemptible_stay),
 	    STORY(the_member_with_the_fewest_victims_is_chosen),
 	    STORY(a_restart_in_the_middle_ends_well),
+	    STORY(a_restart_keeps_what_victims_left_for_their_owner),
+	    STORY(a_claim_without_its_owner_ends_with_a_restart),
 	    STORY(an_edit_says_who_would_be_stopped),
 	    STORY(bad_attributes_are_refused),
 	};
