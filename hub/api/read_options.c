@@ -90,6 +90,32 @@ static int parse_revision(const struct call *c, struct read_options *o, struct e
 	return 0;
 }
 
+/* /api/v1/watch/namespaces/a/configmaps/NAME is a watch of what has that name: apiserver's
+ * endpoints/handlers, ListResource. */
+static int select_name(const struct call *c, struct read_options *o, struct err *reterr)
+{
+	struct span name = c->info.name, given = selector_name(&o->selector);
+	struct buf term = BUF_INIT;
+	int r;
+
+	if (o->fields.len) {
+		if (span_eq(given, name))
+			return 0;
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "fieldSelector metadata.name doesn't match requested name");
+	}
+	buf_add_str(&term, "metadata.name=");
+	for (size_t i = 0; i < name.len; i++) {
+		if (name.ptr[i] == '\\' || name.ptr[i] == ',' || name.ptr[i] == '=')
+			buf_add_char(&term, '\\');
+		buf_add_char(&term, name.ptr[i]);
+	}
+	r = selector_add_fields(&o->selector, c->kind->type, arena_span(c->mem, buf_span(&term)),
+				reterr);
+	buf_done(&term);
+	return r;
+}
+
 static int parse_all(const struct call *c, bool watch, struct read_options *o, struct err *reterr)
 {
 	int64_t seconds = 0;
@@ -115,6 +141,8 @@ static int parse_all(const struct call *c, bool watch, struct read_options *o, s
 	selector_own_fields(&o->selector, c->kind->selectable, c->kind->n_selectable);
 	if (!r && o->fields.len)
 		r = selector_add_fields(&o->selector, c->kind->type, o->fields, reterr);
+	if (!r && watch && c->info.name.len)
+		r = select_name(c, o, reterr);
 	return r;
 }
 
@@ -123,7 +151,7 @@ int read_options_parse(const struct call *c, bool watch, struct read_options *re
 {
 	int r;
 	*ret = (struct read_options){0};
-	if (!c->request->n_params)
+	if (!c->request->n_params && !(watch && c->info.name.len))
 		return 0;
 	r = parse_all(c, watch, ret, reterr);
 	if (r)

@@ -53,7 +53,12 @@ static enum api_verb verb_of(const struct http_request *r, bool has_name, bool o
 static void parse_resource(const struct http_request *r, struct span rest, struct request_info *i)
 {
 	struct span first = segment(&rest);
-	struct span tail = rest;
+	struct span tail;
+	if (span_is(first, "watch")) {
+		i->watch_path = true;
+		first = segment(&rest);
+	}
+	tail = rest;
 	if (!first.ptr)
 		return;
 	if (span_is(first, "namespaces")) {
@@ -71,7 +76,7 @@ static void parse_resource(const struct http_request *r, struct span rest, struc
 	i->subresource = segment(&rest);
 	if (rest.ptr && i->subresource.ptr)
 		i->rest = span_make(rest.ptr - 1, rest.len + 1);
-	i->verb = verb_of(r, i->name.ptr != NULL, i->name.ptr == NULL);
+	i->verb = i->watch_path ? API_WATCH : verb_of(r, i->name.ptr != NULL, i->name.ptr == NULL);
 }
 
 void request_info_parse(const struct http_request *r, struct request_info *ret)

@@ -28,6 +28,7 @@ const char *api_verb_name(enum api_verb v); /* "get", "deletecollection": words 
 
 struct request_info {
 	bool is_resource; /* else only path and verb (lower-case method) mean something */
+	bool watch_path;  /* /api/v1/watch/...: the verb is WATCH, whatever the method */
 	enum api_verb verb;
 	struct span path;
 	struct span group, version; /* group "" for core */
@@ -40,7 +41,8 @@ struct request_info {
 };
 
 /* Always succeeds: what is not a resource path is another path. `watch` as a parameter, with
- * Kubernetes' idea of a boolean, makes a LIST a WATCH. */
+ * Kubernetes' idea of a boolean, makes a LIST a WATCH. So does `watch` as the segment after the
+ * version, the older way, which can name one object too (apiserver's "special verbs"). */
 void request_info_parse(const struct http_request *r, struct request_info *ret);
 
 /* Kubernetes' idea of a boolean parameter: absent, "0" and "false" are false, all else is true. */

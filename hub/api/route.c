@@ -64,6 +64,8 @@ static enum door door_of(const struct call *c)
 	struct span sub = c->info.subresource;
 	if (!sub.len)
 		return DOOR_OBJECT;
+	if (c->info.watch_path)
+		return DOOR_NONE;
 	if (span_is(sub, "proxy"))
 		return DOOR_PROXY;
 	for (size_t i = 0; i < ARRAY_LEN(through); i++)
@@ -121,7 +123,8 @@ static void to_object(struct call *c)
 {
 	enum api_verb v = c->info.verb;
 	bool sub = c->info.subresource.len > 0;
-	if (!verb_is_served(c->kind, v) || (sub && (v == API_CREATE || v == API_DELETE)) ||
+	if ((c->info.watch_path && c->request->method != HTTP_GET) || !verb_is_served(c->kind, v) ||
+	    (sub && (v == API_CREATE || v == API_DELETE)) ||
 	    (v == API_CREATE && c->info.name.len)) {
 		route_refuse_method(c);
 		return;
@@ -146,7 +149,10 @@ static void to_resource(struct call *c)
 {
 	const struct request_info *i = &c->info;
 	if (span_is(i->group, "muster.dev") || query_is_visibility(i)) {
-		call_query(c);
+		if (i->watch_path)
+			refuse_resource(c);
+		else
+			call_query(c);
 		return;
 	}
 	c->kind = listener_kind(c->listener, c->kinds, i);

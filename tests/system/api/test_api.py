@@ -901,6 +901,50 @@ class Watches(Case):
         self.assertEqual(w.next()["type"], "DELETED")
         w.close()
 
+    def test_the_older_path_watches_too(self):
+        ns = "/api/v1/namespaces/kube-system/configmaps"
+        older = "/api/v1/watch/namespaces/kube-system/configmaps"
+        self.must(201, self.client.post(ns, config_map("older")))
+        self.must(201, self.client.post(ns, config_map("newer")))
+        for path, fields in ((older + "/older", {}),
+                             (older + "/older", {"fieldSelector": "metadata.name=older"}),
+                             (older, {"fieldSelector": "metadata.name=older"}),
+                             ("/api/v1/watch/configmaps",
+                              {"fieldSelector": "metadata.name=older"})):
+            w = self.client.watch(path, **fields)
+            self.assertEqual(w.status, 200)
+            self.assertEqual(w.next()["object"]["metadata"]["name"], "older")
+            w.close()
+        rv = self.must(200, self.client.get(ns))["metadata"]["resourceVersion"]
+        w = self.client.watch(older + "/older", resourceVersion=rv)
+        self.must(200, self.client.delete(ns + "/newer"))
+        self.must(200, self.client.delete(ns + "/older"))
+        self.assertEqual(w.next()["type"], "DELETED")
+        w.close()
+        # The parameter is not needed; a path of a kind of the cluster, and of a group.
+        sock = self.client.raw_socket()
+        sock.sendall(b"GET /apis/batch/v1/watch/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertTrue(sock.recv(100).startswith(b"HTTP/1.1 200 "))
+        sock.close()
+        w = self.client.watch("/api/v1/watch/namespaces/default")
+        self.assertEqual(w.next()["object"]["kind"], "Namespace")
+        w.close()
+
+    def test_the_older_path_is_for_watching_only(self):
+        path = "/api/v1/watch/namespaces/default/configmaps/x"
+        for method in ("POST", "PUT", "PATCH", "DELETE"):
+            self.fails(405, "MethodNotAllowed",
+                       self.client.call(method, path, config_map("x")))
+        self.fails(404, "NotFound", self.client.get(path + "/status"))
+        self.fails(404, "NotFound",
+                   self.client.get("/api/v1/watch/namespaces/default/pods/x/log"))
+        self.fails(404, "NotFound", self.client.get("/api/v1/watch/no-such-things"))
+        got = self.fails(400, "BadRequest",
+                         self.client.get(path, fieldSelector="metadata.name=y"))
+        self.assertEqual(got["message"],
+                         "fieldSelector metadata.name doesn't match requested name")
+        self.assertEqual(self.client.request("GET", "/api/v1/watch")[0], 404)
+
     def test_a_timeout_ends_it_cleanly_with_a_bookmark(self):
         w = self.client.watch(CM, timeoutSeconds="1", allowWatchBookmarks="true",
                               resourceVersion=self.must(200, self.client.get(CM))[

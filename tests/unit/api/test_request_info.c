@@ -77,6 +77,31 @@ static void collections_have_verbs_of_their_own(void **state)
 				 cases[n].verb);
 }
 
+static void the_older_path_of_a_watch_is_one(void **state)
+{
+	struct request_info i = parse(HTTP_GET, "/api/v1/watch/configmaps", NULL);
+	(void)state;
+	assert_true(i.is_resource && i.watch_path);
+	assert_int_equal(i.verb, API_WATCH);
+	assert_span(i.resource, "configmaps");
+	assert_null(i.ns.ptr);
+	assert_null(i.name.ptr);
+	i = parse(HTTP_GET, "/apis/batch/v1/watch/namespaces/team/jobs/x", NULL);
+	assert_int_equal(i.verb, API_WATCH);
+	assert_span(i.group, "batch");
+	assert_span(i.ns, "team");
+	assert_span(i.resource, "jobs");
+	assert_span(i.name, "x");
+	i = parse(HTTP_GET, "/api/v1/watch/namespaces/team", NULL);
+	assert_span(i.resource, "namespaces");
+	assert_span(i.name, "team");
+	/* The right that is asked for is that of a watch whatever the method. */
+	i = parse(HTTP_DELETE, "/api/v1/watch/namespaces/team/configmaps/x", NULL);
+	assert_int_equal(i.verb, API_WATCH);
+	assert_false(parse(HTTP_GET, "/api/v1/watch", NULL).is_resource);
+	assert_false(parse(HTTP_GET, "/apis/watch/v1/jobs", NULL).watch_path);
+}
+
 static void what_follows_a_proxy_is_kept(void **state)
 {
 	struct request_info i = parse(
@@ -115,6 +140,7 @@ int main(void)
 	    cmocka_unit_test(a_group_comes_from_its_path),
 	    cmocka_unit_test(a_namespace_is_an_object_and_a_scope),
 	    cmocka_unit_test(collections_have_verbs_of_their_own),
+	    cmocka_unit_test(the_older_path_of_a_watch_is_one),
 	    cmocka_unit_test(what_follows_a_proxy_is_kept),
 	    cmocka_unit_test(other_paths_are_no_resources),
 	    cmocka_unit_test(what_needs_it_is_encoded),
