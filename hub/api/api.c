@@ -6,6 +6,7 @@
 #include "api/listener.h"
 #include "api/route.h"
 #include "api/turns.h"
+#include <openssl/rand.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -15,6 +16,29 @@
 #define STOP_STREAMS	    500 /* that end in one turn */
 
 /* ---- requests ---- */
+
+/* SplitMix64's finalizer (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators"):
+ * an id of a request need not be hard to guess, and every request pays for it. */
+static uint64_t next_word(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+static void fill_words(void *arg, void *out, size_t n)
+{
+	struct api *a = arg;
+	uint64_t words[2] = {next_word(&a->audit_ids[0]), next_word(&a->audit_ids[1])};
+	memcpy(out, words, n < sizeof(words) ? n : sizeof(words));
+}
+
+static void give_audit_id(struct call *c)
+{
+	struct meta_random random = {fill_words, call_api(c)};
+	(void)meta_new_uid(&random, c->audit_id);
+}
 
 static void on_request(void *arg, struct http_exchange *x)
 {
@@ -28,8 +52,7 @@ static void on_request(void *arg, struct http_exchange *x)
 	x->user = c;
 	listener_refresh_kinds(c->listener);
 	c->kinds = kind_set_ref(c->listener->kinds);
-	if (a->audit)
-		audit_begin(c);
+	give_audit_id(c);
 	request_info_parse(c->request, &c->info);
 	if (a->audit)
 		c->address = arena_span(c->mem, span_of(c->request->peer->address));
@@ -215,6 +238,8 @@ int api_create(const struct api_options *o, struct api **ret, struct err *reterr
 	int r = 0;
 	a->options = *o;
 	turns_init(a);
+	if (RAND_bytes((unsigned char *)a->audit_ids, sizeof(a->audit_ids)) != 1)
+		abort();
 	a->handler = (struct http_handler){on_request, on_writable, on_readable, on_gone, a};
 	a->stop_task.run = on_stop;
 	http.max_connections =

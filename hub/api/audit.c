@@ -3,10 +3,8 @@
 #include "api/call.h"
 #include "base/json.h"
 #include "base/yaml.h"
-#include "kube/meta.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/rand.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,13 +27,6 @@ struct audit {
 };
 
 /* ---- events ---- */
-
-static void fill_random(void *arg, void *out, size_t n)
-{
-	(void)arg;
-	if (RAND_bytes(out, (int)n) != 1)
-		abort();
-}
 
 static void add_text(struct buf *b, const char *key, struct span value)
 {
@@ -89,13 +80,6 @@ static void add_body(struct buf *b, const char *key, struct span body)
 		return;
 	}
 	buf_add_span(b, body);
-}
-
-void audit_begin(struct call *c)
-{
-	static const struct meta_random random_source = {fill_random, NULL};
-	c->audit_id = arena_alloc(c->mem, META_UID_TEXT);
-	(void)meta_new_uid(&random_source, c->audit_id);
 }
 
 static void add_outcome(struct buf *b, const struct call *c, enum audit_level level,

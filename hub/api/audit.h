@@ -29,8 +29,6 @@ int audit_open(const char *policy_file, const char *log_file, const struct log *
 /* Writes what is pending; no worker may run any more. NULL is fine; returns NULL. */
 struct audit *audit_close(struct audit *a);
 
-/* Loop: a request has come. Gives it the id that its event will have, and the answer's Audit-Id. */
-void audit_begin(struct call *c);
 /* Loop: a call has come to this stage; at AUDIT_RESPONSE_COMPLETE its answer is complete and not
  * yet compressed. */
 void audit_call(struct audit *a, const struct call *c, enum audit_stage stage);

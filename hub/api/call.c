@@ -6,6 +6,9 @@
 #include "api/turns.h"
 #include <stdarg.h>
 
+/* Of header lines; with the others they fit what the engine takes. */
+#define CALL_MAX_WARNINGS 2500
+
 static void run_on_worker(struct task *t)
 {
 	struct call *c = (struct call *)((char *)t - offsetof(struct call, task));
@@ -49,7 +52,7 @@ static void compress_body(struct call *c)
 static void audit_once(struct call *c)
 {
 	bool made = !c->answer.body.failed;
-	if (!call_api(c)->audit || !c->audit_id || c->audited)
+	if (!call_api(c)->audit || c->audited)
 		return;
 	c->audited = true;
 	if (!made)
@@ -69,15 +72,19 @@ struct metrics_series *call_series(struct call *c)
 	return c->series;
 }
 
-static void add_audit_id(struct call *c)
+void call_add_headers(struct call *c)
 {
-	if (c->audit_id)
-		buf_addf(&c->answer.headers, "Audit-Id: %s\r\n", c->audit_id);
+	struct buf *h = &c->answer.headers;
+	(void)buf_reserve(h, 256); /* all of it: every GET comes here */
+	buf_add_str(h, "Audit-Id: ");
+	buf_add_str(h, c->audit_id);
+	buf_add_str(h, "\r\n");
+	buf_add_span(h, turns_headers(c));
 }
 
 bool call_stream(struct call *c)
 {
-	add_audit_id(c);
+	call_add_headers(c);
 	bool there = http_stream_begin(c->x, 200, "application/json", buf_span(&c->answer.headers));
 	buf_done(&c->answer.headers);
 	return there;
@@ -111,13 +118,13 @@ void call_finish(struct call *c)
 		call_to_worker(c, compress_body);
 		return;
 	}
+	call_add_headers(c);
 	call_count(c);
 	if (a->code >= 500)
 		log_warn(call_api(c)->options.log, "request failed",
 			 "code=%d method=%s path=%.*s user=%.*s", a->code,
 			 http_method_name(c->request->method), SPAN_ARGS(c->info.path),
 			 SPAN_ARGS(c->user.name));
-	add_audit_id(c);
 	r.headers = buf_span(&a->headers);
 	r.body = buf_steal(&a->body, &r.len);
 	headers = a->headers;
@@ -172,7 +179,8 @@ void call_warn(struct call *c, struct span lines)
 	while (lines.len) {
 		struct span line = span_split(&lines, '\n');
 		struct buf *h = &c->answer.headers;
-		if (!line.len || h->len + line.len > 2500)
+		size_t before = h->len;
+		if (!line.len)
 			continue;
 		buf_add_str(h, "Warning: 299 - \"");
 		for (size_t i = 0; i < line.len; i++) {
@@ -181,6 +189,8 @@ void call_warn(struct call *c, struct span lines)
 			buf_add_char(h, (unsigned char)line.ptr[i] < 0x20 ? ' ' : line.ptr[i]);
 		}
 		buf_add_str(h, "\"\r\n");
+		if (h->len > CALL_MAX_WARNINGS)
+			h->len = before;
 	}
 }
 

@@ -21,6 +21,7 @@
 #include "api/task.h"
 #include "base/buf.h"
 #include "kube/field_errors.h"
+#include "kube/meta.h"
 #include "kube/status.h"
 #include "wire/backend.h"
 
@@ -73,6 +74,7 @@ struct api {
 	struct call *streams;	    /* watches */
 	struct metrics_page *pages; /* that wait for the core */
 	struct turn_clock turn_clock;
+	uint64_t audit_ids[2]; /* of the next request's Audit-Id: a generator's state */
 	bool loop_open, mailbox_open, timer_open, clock_open, started;
 	bool stopping;		/* readyz says so */
 	bool closing;		/* streams end, new requests are refused */
@@ -98,7 +100,7 @@ struct call {
 	struct auth_user user;	       /* in mem */
 	const struct auth_user *asker; /* in mem: who impersonates user; NULL: nobody does */
 	struct span address;	       /* in mem, when there is an audit log */
-	char *audit_id;		       /* NULL: nothing is audited */
+	char audit_id[META_UID_TEXT];  /* of the answer's Audit-Id, and of its audit events */
 	bool audited;
 	const struct kind *kind;      /* of the resource; NULL for other paths */
 	const struct kind_set *kinds; /* a reference, from the start to the end */
@@ -144,6 +146,9 @@ void call_finish(struct call *c);
 /* Begins a stream of JSON with the headers that the answer has so far. False: the client is gone.
  */
 bool call_stream(struct call *c);
+/* Adds the headers that every answer has (Audit-Id, and who its fair queuing was) to the answer's.
+ * call_finish and call_stream do it by themselves. Before call_count(). Loop only. */
+void call_add_headers(struct call *c);
 /* Counts the call in the metrics, gives back its seat and lets go of its kinds: what call_finish
  * does by itself, for streams; each stream does so once, the last thing when it ends. Loop only. */
 void call_count(struct call *c);

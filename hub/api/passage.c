@@ -147,9 +147,12 @@ static bool begin(struct passage *p)
 		return false;
 	p->begun = true;
 	api_stream_add(call_api(p->call), p->call);
+	buf_add_span(&p->call->answer.headers, p->answer.headers);
+	call_add_headers(p->call);
 	(void)http_stream_begin(p->call->x, code,
 				p->answer.content_type[0] ? p->answer.content_type : NULL,
-				p->answer.headers);
+				buf_span(&p->call->answer.headers));
+	buf_done(&p->call->answer.headers);
 	return true;
 }
 

@@ -120,7 +120,13 @@ void tunnel_begin(struct passage *p)
 {
 	struct call *c = p->call;
 
-	if (!c->request->upgrade || !http_tunnel_begin(c->x, p->answer.headers)) {
+	bool begun;
+
+	buf_add_span(&c->answer.headers, p->answer.headers);
+	call_add_headers(c);
+	begun = c->request->upgrade && http_tunnel_begin(c->x, buf_span(&c->answer.headers));
+	buf_done(&c->answer.headers);
+	if (!begun) {
 		passage_leave(p, passage_abort);
 		return;
 	}

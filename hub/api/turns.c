@@ -29,6 +29,24 @@ static bool is_exempt(const struct call *c)
 	       (!c->info.is_resource && !documents_has(&c->info));
 }
 
+#define FLOW_SCHEMA    "X-Kubernetes-PF-FlowSchema-UID: "
+#define PRIORITY_LEVEL "X-Kubernetes-PF-PriorityLevel-UID: "
+
+struct span turns_headers(const struct call *c)
+{
+	static const char users[] =
+	    FLOW_SCHEMA "6f9e2b64-3c1d-4b8a-9d0e-7a5c41f2e801\r\n" PRIORITY_LEVEL
+			"c2d7a0f3-58be-4e16-8f49-1b6e93d5a702\r\n";
+	static const char exempt[] =
+	    FLOW_SCHEMA "0d4b8e17-92fa-4c63-b5d1-e83f6a207c03\r\n" PRIORITY_LEVEL
+			"a71c5f38-e40d-4927-8a6b-34d9f0b2ce04\r\n";
+
+	if (!c->user.name.len || (is_long_running(c) && c->info.verb != API_WATCH))
+		return SPAN("");
+	return is_exempt(c) ? span_make(exempt, sizeof(exempt) - 1)
+			    : span_make(users, sizeof(users) - 1);
+}
+
 static void refuse_busy(struct call *c)
 {
 	call_failf(c, ERR_TOO_MANY, "Too many requests, please try again later.");

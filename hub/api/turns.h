@@ -21,4 +21,10 @@ void turns_enter(struct call *c);
 /* The call is over: gives its seat to who waits. Fine when it has none. */
 void turns_release(struct call *c);
 
+/* The headers of Priority and Fairness that an answer of the call has, each line ended by CRLF: by
+ * which rule (exempt, or users) and at which level it was queued, as uids that never change. There
+ * are no such objects to look up here. Nothing for who is not known, and for what goes through to a
+ * member, which is not queued (kube-apiserver's filters/priority-and-fairness). Static. */
+struct span turns_headers(const struct call *c);
+
 #endif

@@ -101,6 +101,9 @@ static int open_api(struct front *f, const struct front_options *o, struct err *
 	struct api_options api = {.n_workers = o->workers,
 				  .seats = o->seats,
 				  .max_watches = o->max_watches,
+				  .queue_per_user = o->queue_per_user,
+				  .queue_bytes_per_user = o->queue_bytes_per_user,
+				  .queue_bytes = o->queue_bytes,
 				  .drain = o->drain};
 	struct api_listener_options l = {.listen = o->listen, .pki = f->pki};
 	int r = api_create(&api, &f->api, reterr);

@@ -18,7 +18,8 @@ struct front_options {
 	bool sync;	    /* ... with fsync */
 	uint64_t log_max_bytes;
 	int workers;
-	int seats, max_watches; /* of api_options */
+	int seats, max_watches, queue_per_user; /* of api_options */
+	size_t queue_bytes_per_user, queue_bytes;
 	usec drain;
 	const struct kind_set *kinds;
 };

@@ -2,7 +2,7 @@
  * The front of front.h as a program, for clients in other languages: front_server DIR [OPTION...]
  * Writes DIR/kubeconfig, prints "ready URL", serves until SIGTERM.
  *	--durable --sync --listen HOST:PORT --sim --log-bytes N --seats N --watches N
- *	--drain MILLISECONDS
+ *	--queue N --queue-user-bytes N --queue-bytes N --drain MILLISECONDS
  */
 #include "front.h"
 
@@ -15,7 +15,8 @@
 static int usage(void)
 {
 	fprintf(stderr, "usage: front_server DIR [--durable] [--sync] [--sim] [--listen ADDRESS] "
-			"[--log-bytes N] [--seats N] [--watches N] [--drain MS]\n");
+			"[--log-bytes N] [--seats N] [--watches N] [--queue N] "
+			"[--queue-user-bytes N] [--queue-bytes N] [--drain MS]\n");
 	return 2;
 }
 
@@ -31,6 +32,12 @@ static bool read_number(struct front_options *o, const char *name, const char *t
 		o->seats = (int)v;
 	else if (!strcmp(name, "--watches"))
 		o->max_watches = (int)v;
+	else if (!strcmp(name, "--queue"))
+		o->queue_per_user = (int)v;
+	else if (!strcmp(name, "--queue-user-bytes"))
+		o->queue_bytes_per_user = v;
+	else if (!strcmp(name, "--queue-bytes"))
+		o->queue_bytes = v;
 	else if (!strcmp(name, "--drain"))
 		o->drain = (usec)v * USEC_PER_MS;
 	else

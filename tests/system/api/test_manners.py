@@ -1,5 +1,6 @@
 """How the front behaves beside its verbs: metrics, health, its end, its limits, fairness."""
 
+import http.client
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import tempfile
 import threading
 import time
 import unittest
+import uuid
 
 from client import Client, Server
 from prometheus import Metrics
@@ -365,6 +367,35 @@ class Limits(Case):
         self.assertEqual(self.client.get(CM + "/big-1", headers={"Impersonate-User": "ann"})[0],
                          200)
 
+    def test_every_answer_has_an_audit_id_and_says_how_it_was_queued(self):
+        ann = {"Impersonate-User": "ann"}
+        seen, levels = set(), {}
+        for who, method, path in (("ann", "GET", CM), ("ann", "GET", CM + "/no-such"),
+                                  ("ann", "POST", CM), ("ann", "GET", "/api/v1/secrets"),
+                                  ("admin", "GET", CM), ("admin", "GET", "/apis"),
+                                  ("admin", "GET", "/metrics"), ("admin", "GET", "/no/such")):
+            _, headers, _ = self.client.request(method, path,
+                                                headers=ann if who == "ann" else None)
+            uuid.UUID(headers["Audit-Id"])
+            self.assertNotIn(headers["Audit-Id"], seen)
+            seen.add(headers["Audit-Id"])
+            pair = tuple(headers["X-Kubernetes-PF-%s-UID" % x]
+                         for x in ("FlowSchema", "PriorityLevel"))
+            self.assertEqual(levels.setdefault(who, pair), pair)
+            for one in pair:
+                uuid.UUID(one)
+        self.assertFalse(set(levels["ann"]) & set(levels["admin"]))
+        w = self.client.watch(CM, headers=ann)
+        self.assertEqual(w.response.headers["X-Kubernetes-PF-FlowSchema-UID"], levels["ann"][0])
+        uuid.UUID(w.response.headers["Audit-Id"])
+        w.close()
+        nobody = Client(self.server, token="no-such-token")
+        status, headers, _ = nobody.request("GET", CM)
+        self.assertEqual(status, 401)
+        uuid.UUID(headers["Audit-Id"])
+        self.assertNotIn("X-Kubernetes-PF-FlowSchema-UID", headers)
+        nobody.close()
+
     def test_a_body_over_3_mib_is_refused(self):
         status, body = self.client.post(CM, "x" * ((3 << 20) + 1))
         self.assertEqual((status, body["reason"]), (413, "RequestEntityTooLarge"))
@@ -396,6 +427,102 @@ class Limits(Case):
                 pass
             self.assertTrue(8 < time.monotonic() - began < 15)
             one.close()
+
+
+class Queues(Case):
+    """The limits of what waits, set small. The core stands still, so that writes keep their seats:
+    of four, a user who is alone has two."""
+    options = ("--seats", "4", "--queue", "3", "--queue-user-bytes", "3000",
+               "--queue-bytes", "4000")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        let_in(cls.client, "ann", "ben", "cleo")
+
+    def setUp(self):
+        self.sent = []
+        with open(self.server.file("busy"), "w", encoding="ascii"):
+            pass
+        # It is looked at before each batch: the core has seen it when a page goes out without it.
+        self.await_sum("muster_metrics_complete", lambda n: n == 0)
+
+    def go_on(self):
+        if os.path.exists(self.server.file("busy")):
+            os.unlink(self.server.file("busy"))
+
+    def tearDown(self):
+        self.go_on()
+        for s in self.sent:
+            s.close()
+
+    def await_sum(self, name, wanted, **labels):
+        while not wanted(self.metrics().sum(name, **labels)):
+            pass
+
+    def send(self, user, name, size):
+        """A create whose answer is read later, on a connection of its own."""
+        body = json.dumps(config_map(name, size)).encode()
+        token = self.server.text("pki/admin.token").strip()
+        who = "" if user == "admin" else "Impersonate-User: %s\r\n" % user
+        s = self.client.raw_socket()
+        s.sendall(("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s"
+                   "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                   % (CM, token, who, len(body))).encode() + body)
+        self.sent.append(s)
+        return s
+
+    def waiting(self, n):
+        self.await_sum("apiserver_flowcontrol_current_inqueue_requests", lambda x: x == n)
+
+    def seats(self, n):
+        self.await_sum("apiserver_flowcontrol_current_executing_seats", lambda x: x == n)
+
+    def answer(self, s):
+        r = http.client.HTTPResponse(s)
+        r.begin()
+        return r.status, r.headers, r.read()
+
+    def refused(self, s):
+        status, headers, text = self.answer(s)
+        self.assertEqual(status, 429, text)
+        self.assertGreaterEqual(int(headers["Retry-After"]), 1)
+        self.assertEqual(json.loads(text)["reason"], "TooManyRequests")
+
+    def test_a_flood_is_refused_beyond_its_queue_and_another_user_is_served(self):
+        flood = [self.send("ann", "flood-%d" % i, 1) for i in range(5)]
+        self.waiting(3)
+        for i in range(4):
+            self.refused(self.send("ann", "over-%d" % i, 1))
+        # Neither her queue nor her seats are in the other's way; a read of hers waits in it.
+        for _ in range(20):
+            self.assertEqual(self.client.get(CM, headers={"Impersonate-User": "ben"})[0], 200)
+        status, headers, _ = self.client.request("GET", CM, headers={"Impersonate-User": "ann"})
+        self.assertEqual((status, headers["Retry-After"]), (429, "1"))
+        bens = self.send("ben", "bens", 1)
+        self.seats(3)
+        self.go_on()
+        self.assertEqual([self.answer(s)[0] for s in flood + [bens]], [201] * 6)
+        names = {o["metadata"]["name"] for o in self.client.get(CM)[1]["items"]}
+        self.assertLessEqual({"flood-%d" % i for i in range(5)} | {"bens"}, names)
+        self.assertFalse({n for n in names if n.startswith("over-")})
+
+    def test_bytes_that_wait_are_bounded_for_one_user_and_for_all(self):
+        for i in range(2):
+            self.send("ann", "held-a%d" % i, 1)
+        self.seats(2)
+        big = [self.send("ann", "big-a", 2500)]
+        self.waiting(1)
+        self.refused(self.send("ann", "big-a2", 2500))  # over her own 3,000
+        small = self.send("ann", "small-a", 1)
+        # A second user's queue fits its even part of all 4,000 bytes, though not what is left.
+        self.send("ben", "held-b0", 1)
+        self.seats(3)
+        big.append(self.send("ben", "big-b", 1500))
+        self.waiting(3)
+        self.refused(self.send("ben", "big-b2", 1200))  # it has its part
+        self.go_on()
+        self.assertEqual([self.answer(s)[0] for s in big + [small]], [201] * 3)
 
 
 if __name__ == "__main__":
