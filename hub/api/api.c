@@ -1,6 +1,7 @@
 #include "api/api.h"
 
 #include "api/audit.h"
+#include "api/await_revision.h"
 #include "api/call.h"
 #include "api/jwks_source.h"
 #include "api/listener.h"
@@ -147,6 +148,7 @@ static void stop_further(struct api *a, usec now)
 	if (now < a->close_at && !last)
 		return;
 	a->closing = true;
+	await_revision_tick(a, now, true);
 	for (struct call *c = a->streams, *next; c && (last || n < STOP_STREAMS); c = next, n++) {
 		next = c->next_stream;
 		c->on_stop(c);
@@ -166,6 +168,7 @@ static void on_second(uv_timer_t *t)
 	}
 	http_server_sweep(a->http);
 	call_metrics_tick(a, now);
+	await_revision_tick(a, now, false);
 	if (a->audit)
 		audit_tick(a->audit, a->workers);
 	for (struct api_listener *l = a->listeners; l; l = l->next)

@@ -30,9 +30,18 @@ struct documents;
 struct metrics_page;
 struct jwks_source;
 struct audit;
+struct revision_wait;
 
 /* Kinds that were asked for lately, by a hash of the resource's name. */
 #define LISTENER_RECENT 64
+
+/* Of those that wait for a revision (await_revision.h). */
+struct revision_waits {
+	struct task task; /* first */
+	struct revision_wait *first;
+	_Atomic size_t n;
+	_Atomic bool posted;
+};
 
 struct api_listener {
 	struct api_listener *next;
@@ -51,6 +60,7 @@ struct api_listener {
 	struct feed *truth, *mirror;	       /* mirror NULL: everything is in truth */
 	uint8_t truth_key[32], mirror_key[32]; /* of continue tokens */
 	struct backend_listener hook;
+	struct revision_waits waits;
 	char url[128];
 	int port;
 };

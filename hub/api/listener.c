@@ -1,5 +1,6 @@
 #include "api/listener.h"
 
+#include "api/await_revision.h"
 #include "api/continue_token.h"
 #include "api/documents.h"
 #include "api/feed.h"
@@ -91,6 +92,7 @@ static void on_commit(void *arg, struct store *store, uint64_t revision)
 	struct api_listener *l = arg;
 	(void)revision;
 	feed_wake(l->mirror && store == l->backend->mirror ? l->mirror : l->truth);
+	await_revision_committed(l);
 }
 
 static void make_keys(struct api_listener *l)
@@ -155,6 +157,7 @@ int api_add_listener(struct api *a, const struct api_listener_options *o, struct
 	l->oidc = o->oidc;
 	make_keys(l);
 	make_url(l, host);
+	await_revision_init(l);
 	l->hook = (struct backend_listener){.committed = on_commit, .arg = l};
 	o->backend->ops->listen(o->backend, &l->hook);
 	l->next = a->listeners;

@@ -1,5 +1,6 @@
 #include "api/route.h"
 
+#include "api/await_revision.h"
 #include "api/documents.h"
 #include "api/impersonate.h"
 #include "api/listener.h"
@@ -142,7 +143,8 @@ static void to_object(struct call *c)
 		call_finish(c);
 		return;
 	}
-	verbs[v](c);
+	if (v > API_WATCH || !await_revision(c, verbs[v]))
+		verbs[v](c);
 }
 
 static void to_resource(struct call *c)

@@ -429,6 +429,106 @@ class Limits(Case):
             one.close()
 
 
+class Future(Case):
+    """Reads of a revision that is not there yet wait for it, at most three seconds."""
+    options = ("--seats", "4")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        let_in(cls.client, "ann")
+
+    def ahead(self, n):
+        rv = self.client.get(CM)[1]["metadata"]["resourceVersion"]
+        return str(int(rv) + n)
+
+    def ask(self, path, **params):
+        """Sends what is answered later, as a user whose seat can be seen taken."""
+        sock = self.client.raw_socket()
+        params = "&".join("%s=%s" % p for p in params.items())
+        sock.sendall(("GET %s?%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+                      "Impersonate-User: ann\r\n\r\n" % (
+                          path, params, self.server.text("pki/admin.token").strip())).encode())
+        return sock
+
+    def await_seats(self, n):
+        while self.metrics().sum("apiserver_flowcontrol_current_executing_seats") != n:
+            pass
+
+    def answer(self, sock):
+        r = http.client.HTTPResponse(sock)
+        r.begin()
+        return r
+
+    def test_a_commit_ends_the_wait(self):
+        self.client.post(CM, config_map("old"))
+        while not self.commits_end_waits():
+            pass  # the machine took three seconds for it: they waited long enough
+
+    def commits_end_waits(self):
+        began = time.monotonic()
+        for name in ("one", "two", "three"):
+            self.client.delete(CM + "/" + name)
+        rv = self.ahead(2)
+        asked = [self.ask(CM, resourceVersion=rv), self.ask(CM + "/old", resourceVersion=rv)]
+        self.await_seats(2)
+        watch = self.ask(CM, resourceVersion=rv, watch=1)
+        self.client.post(CM, config_map("one"))  # one too few
+        self.client.post(CM, config_map("two"))
+        listed, got = [self.answer(s) for s in asked]
+        stream = self.answer(watch)
+        if 504 in (listed.status, got.status, stream.status) and time.monotonic() - began > 3:
+            return False
+        self.assertEqual((listed.status, got.status), (200, 200))
+        body = json.loads(listed.read())
+        self.assertGreaterEqual(int(body["metadata"]["resourceVersion"]), int(rv))
+        self.assertIn("two", [o["metadata"]["name"] for o in body["items"]])
+        self.client.post(CM, config_map("three"))
+        self.assertEqual(stream.status, 200)
+        self.assertEqual(json.loads(stream.readline())["object"]["metadata"]["name"], "three")
+        for sock in asked + [watch]:
+            sock.close()
+        return True
+
+    def test_what_does_not_come_is_a_timeout_that_clients_know(self):
+        rv = self.ahead(1000000)
+        for path, params in ((CM, {}), (CM, {"resourceVersionMatch": "NotOlderThan"}),
+                             (CM, {"resourceVersionMatch": "Exact"}), (CM + "/none", {}),
+                             (CM, {"watch": "1"})):
+            began = time.monotonic()
+            status, headers, text = self.client.request("GET", path, resourceVersion=rv, **params)
+            self.assertGreater(time.monotonic() - began, 2.9)
+            body = json.loads(text)
+            self.assertEqual((status, body["reason"]), (504, "Timeout"))
+            self.assertRegex(body["message"],
+                             "^Timeout: Too large resource version: %s, current: [0-9]+$" % rv)
+            self.assertEqual(body["details"]["causes"],
+                             [{"reason": "ResourceVersionTooLarge",
+                               "message": "Too large resource version"}])
+            self.assertEqual(body["details"]["retryAfterSeconds"], 1)
+            self.assertEqual(headers["Retry-After"], "1")
+
+    def test_a_client_that_goes_gives_its_seat_back(self):
+        sock = self.ask(CM, resourceVersion=self.ahead(1000000))
+        self.await_seats(1)
+        sock.close()
+        self.await_seats(0)
+
+    def test_a_server_that_ends_waits_for_nothing(self):
+        server = Server(PROGRAM)
+        client = Client(server)
+        sock = client.raw_socket()
+        sock.sendall(("GET %s?resourceVersion=99999999 HTTP/1.1\r\nHost: x\r\n\r\n" % CM).encode())
+        while Metrics(client.request("GET", "/metrics")[2].decode()).sum(
+                "apiserver_current_inflight_requests") < 2:
+            pass
+        server.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.answer(sock).status, 504)
+        sock.close()
+        client.close()
+        server.close()
+
+
 class Queues(Case):
     """The limits of what waits, set small. The core stands still, so that writes keep their seats:
     of four, a user who is alone has two."""
