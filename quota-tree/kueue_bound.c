@@ -1,9 +1,6 @@
-/*
- * The most that a try could be given: what is available and what its queue could preempt or reclaim
- * at best. A class whose need lies above it is hopeless, whatever else changes.
- */
+#include "quota-tree/kueue_bound.h"
 #include "base/num.h"
-#include "quota-tree/kueue_class.h"
+#include "quota-tree/kueue_engine.h"
 #include <assert.h>
 
 /* ---- what the holders of a queue hold, by priority ---- */
@@ -53,13 +50,12 @@ static void prio_add(struct kueue_queue *queue, const struct kueue_use *u, int32
 	}
 }
 
-void kueue_parked_count(struct kueue_queue *queue, const struct kueue_workload *w, int sign)
+void kueue_bound_count(struct kueue_queue *queue, const struct kueue_workload *w, int sign)
 {
 	for (size_t i = 0; i < w->n_uses; i++)
 		prio_add(queue, &w->uses[i], w->priority, sign);
 }
 
-/* All that the queue's own policy could take from its own holders for this priority. */
 int64_t kueue_bound_own(const struct kueue_queue *queue, const struct kueue_queue_spec *spec,
 			uint32_t flavor, uint32_t resource, int32_t priority)
 {
@@ -80,7 +76,6 @@ int64_t kueue_bound_own(const struct kueue_queue *queue, const struct kueue_queu
 
 /* ---- bounds ---- */
 
-/* Whether the queue may take from others although it borrows: then no bound is known. */
 bool kueue_bound_is_unknown(const struct kueue_queues *q, const struct kueue_queue_spec *spec)
 {
 	return spec->preemption.reclaim_within_cohort != KUEUE_PREEMPT_NEVER &&
@@ -95,7 +90,6 @@ int64_t kueue_bound_free(const struct kueue_queues *q, uint32_t node, uint32_t f
 			   kueue_forest_usage(q->forest, node, flavor, resource));
 }
 
-/* No try of this priority can be given more of the cell than this, now. */
 int64_t kueue_bound_of(const struct kueue_queues *q, const struct kueue_queue *queue,
 		       uint32_t flavor, uint32_t resource, int32_t priority)
 {
@@ -122,8 +116,8 @@ int64_t kueue_bound_of(const struct kueue_queues *q, const struct kueue_queue *q
 	return bound;
 }
 
-struct kueue_quota kueue_parked_quota(const struct kueue_queues *q, uint32_t node, uint32_t flavor,
-				      uint32_t resource)
+struct kueue_quota kueue_bound_quota(const struct kueue_queues *q, uint32_t node, uint32_t flavor,
+				     uint32_t resource)
 {
 	const struct kueue_queue_spec *spec = kueue_forest_queue_spec(q->forest, node);
 	struct span f = kueue_forest_flavor_name(q->forest, flavor);

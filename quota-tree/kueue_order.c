@@ -2,7 +2,7 @@
  * The order in which the entries of a round are processed: reference/kueue.md section 2.2
  * (classical) and 2.7 (fair sharing's tournament).
  */
-#include "quota-tree/kueue_class.h"
+#include "quota-tree/kueue_engine.h"
 
 static int cmp_i64(int64_t a, int64_t b)
 {

@@ -1,7 +1,7 @@
 /*
  * Reading the queues: counts, positions (the visibility API), standing.
  */
-#include "quota-tree/kueue_class.h"
+#include "quota-tree/kueue_engine.h"
 
 enum kueue_state kueue_queues_state(const struct kueue_workload *w)
 {
@@ -23,12 +23,12 @@ static const struct kueue_lane *find_local(const struct kueue_queues *q, uint32_
 					   uint32_t local)
 {
 	const struct kueue_queue *at = find_queue(q, queue);
-	return at ? kueue_heap_find_local(at, local) : NULL;
+	return at ? kueue_lane_find_local(at, local) : NULL;
 }
 
 static struct kueue_counts counts_of(const struct kueue_lane *lane)
 {
-	return (struct kueue_counts){.pending = rank_len(&lane->pending),
+	return (struct kueue_counts){.pending = rank_list_len(&lane->pending),
 				     .reserving = lane->reserving,
 				     .admitted = lane->admitted};
 }
@@ -51,19 +51,7 @@ struct kueue_counts kueue_queues_count_local(const struct kueue_queues *q, uint3
 /* How many of the lane's pending go before w, which may stand in another lane. */
 static size_t n_before(const struct kueue_lane *lane, const struct kueue_workload *w)
 {
-	size_t place = 0;
-	const struct rank_node *n = lane->pending.root;
-	while (n) {
-		const struct kueue_workload *x =
-		    rank_entry_const(n, struct kueue_workload, by_local);
-		if (kueue_workload_cmp(x, w) < 0) {
-			place += 1 + (n->left ? n->left->count : 0);
-			n = n->right;
-		} else {
-			n = n->left;
-		}
-	}
-	return place;
+	return rank_list_before(&lane->pending, w->turn, w);
 }
 
 /* With fair sharing among LocalQueues: all of a lane of less usage, and of equal usage those that
@@ -74,7 +62,7 @@ static size_t place_in_fair(const struct kueue_queue *queue, const struct kueue_
 	for (size_t i = 0; i < queue->locals.len; i++) {
 		const struct kueue_lane *lane = queue->locals.items[i];
 		if (lane->usage < w->lane->usage)
-			place += rank_len(&lane->pending);
+			place += rank_list_len(&lane->pending);
 		else if (!(lane->usage > w->lane->usage))
 			place += n_before(lane, w);
 	}
@@ -86,26 +74,26 @@ size_t kueue_queues_position(const struct kueue_queues *q, const struct kueue_wo
 	if (!w->listed)
 		return SIZE_MAX;
 	const struct kueue_queue *queue = find_queue(q, w->queue);
-	return queue->fair ? place_in_fair(queue, w) : rank_of(&queue->own.pending, &w->by_queue);
+	return queue->fair ? place_in_fair(queue, w)
+			   : rank_list_of(&queue->own.pending, w->turn, w);
 }
 
 size_t kueue_queues_position_local(const struct kueue_queues *q, const struct kueue_workload *w)
 {
 	(void)q;
-	return w->listed ? rank_of(&w->lane->pending, &w->by_local) : SIZE_MAX;
+	return w->listed ? rank_list_of(&w->lane->pending, w->turn, w) : SIZE_MAX;
 }
 
 static struct kueue_workload *local_at(const struct kueue_lane *lane, size_t place)
 {
-	struct rank_node *n = rank_at(&lane->pending, place);
-	return n ? rank_entry(n, struct kueue_workload, by_local) : NULL;
+	return rank_list_at(&lane->pending, place);
 }
 
 static struct kueue_workload *fair_at(const struct kueue_queue *queue, size_t place)
 {
 	for (size_t i = 0; i < queue->locals.len; i++) {
 		const struct kueue_lane *lane = queue->locals.items[i];
-		size_t lo = 0, hi = rank_len(&lane->pending);
+		size_t lo = 0, hi = rank_list_len(&lane->pending);
 		while (lo < hi) {
 			size_t mid = (lo + hi) / 2;
 			if (place_in_fair(queue, local_at(lane, mid)) < place)
@@ -127,8 +115,7 @@ struct kueue_workload *kueue_queues_at(const struct kueue_queues *q, uint32_t qu
 		return NULL;
 	if (at->fair)
 		return fair_at(at, place);
-	struct rank_node *n = rank_at(&at->own.pending, place);
-	return n ? rank_entry(n, struct kueue_workload, by_queue) : NULL;
+	return rank_list_at(&at->own.pending, place);
 }
 
 struct kueue_workload *kueue_queues_at_local(const struct kueue_queues *q, uint32_t queue,

@@ -2,7 +2,7 @@
  * Who goes back where at the end of a round (reference/kueue.md section 2.3), and whether that is a
  * reason for another one.
  */
-#include "quota-tree/kueue_class.h"
+#include "quota-tree/kueue_engine.h"
 
 /* Keeps what this attempt tried; true when flavors are left that it did not try. */
 static bool remember_tried(struct kueue_queues *q, struct kueue_workload *w,
@@ -76,7 +76,7 @@ static void requeue_hopeless(struct kueue_queues *q, struct kueue_heat *h)
 	else
 		left |= remember_tried(q, w, &h->pub.assignment);
 	if (h->refused && !kueue_link_is_in(&c->refused))
-		kueue_refused_put(q, c);
+		kueue_wake_refused_put(q, c);
 	if (goes_on_trying(q, queue, w, left) || queue->strict)
 		return;
 	t->moved = true;
@@ -87,7 +87,7 @@ static void requeue_hopeless(struct kueue_queues *q, struct kueue_heat *h)
 	kueue_class_park(q, c, h->pub.reason);
 	kueue_parked_file(q, c, &h->pub.assignment, reserves);
 	for (size_t i = 0; queue->fair && i < queue->locals.len; i++) {
-		c = kueue_heap_sibling(q, w->class, queue->locals.items[i]);
+		c = kueue_class_sibling(q, w->class, queue->locals.items[i]);
 		if (!c || c->parked)
 			continue;
 		kueue_class_park(q, c, h->pub.reason);

@@ -7,7 +7,7 @@
  * at each sample, t after the last; an admission adds at once, until that sample, what one sampling
  * interval of the workload would add: its requests x (1 - 0.5^(interval / half life)).
  */
-#include "quota-tree/kueue_class.h"
+#include "quota-tree/kueue_engine.h"
 #include <math.h>
 
 static double *consumed_of(struct kueue_lane *lane, uint32_t resource)
@@ -75,7 +75,7 @@ void kueue_usage_changed(struct kueue_queues *q, struct kueue_lane *lane)
 		lane->usage = usage;
 		if (lane->queue->fair && lane->queue->n_awake) {
 			lane->queue->tree->dirty = true;
-			kueue_tree_ask(q, lane->queue->tree);
+			kueue_lane_ask(q, lane->queue->tree);
 		}
 	}
 	publish(q, lane);
@@ -151,7 +151,7 @@ int64_t kueue_queues_sample_usage(struct kueue_queues *q, int64_t now)
 void kueue_queues_set_local_weight(struct kueue_queues *q, uint32_t queue, uint32_t local_queue,
 				   double weight)
 {
-	struct kueue_lane *lane = kueue_heap_local(kueue_heap_queue(q, queue), local_queue);
+	struct kueue_lane *lane = kueue_lane_local(kueue_lane_queue(q, queue), local_queue);
 	lane->weight = weight;
 	kueue_usage_changed(q, lane);
 }
@@ -171,7 +171,7 @@ void kueue_queues_set_usage_weight(struct kueue_queues *q, struct span resource,
 void kueue_queues_restore_usage(struct kueue_queues *q, uint32_t queue, uint32_t local_queue,
 				struct span resource, double consumed, int64_t last_update)
 {
-	struct kueue_lane *lane = kueue_heap_local(kueue_heap_queue(q, queue), local_queue);
+	struct kueue_lane *lane = kueue_lane_local(kueue_lane_queue(q, queue), local_queue);
 	*consumed_of(lane, kueue_forest_resource(q->forest, resource)) = consumed;
 	lane->last_sample = last_update;
 	kueue_usage_changed(q, lane);
@@ -181,7 +181,7 @@ static struct kueue_lane *find_lane(const struct kueue_queues *q, uint32_t queue
 {
 	if (queue >= q->by_node.len || !q->by_node.items[queue])
 		return NULL;
-	return kueue_heap_find_local(q->by_node.items[queue], local);
+	return kueue_lane_find_local(q->by_node.items[queue], local);
 }
 
 double kueue_queues_local_usage(const struct kueue_queues *q, uint32_t queue, uint32_t local_queue)

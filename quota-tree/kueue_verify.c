@@ -1,7 +1,7 @@
 /*
  * The invariants of the queues, recomputed; for tests.
  */
-#include "quota-tree/kueue_class.h"
+#include "quota-tree/kueue_engine.h"
 
 static int wrong(struct err *reterr, const struct kueue_queues *q, const struct kueue_queue *queue,
 		 const char *what)
@@ -12,14 +12,14 @@ static int wrong(struct err *reterr, const struct kueue_queues *q, const struct 
 
 static struct kueue_workload *pending_at(const struct kueue_queue *queue, size_t i)
 {
-	return rank_entry(rank_at(&queue->own.pending, i), struct kueue_workload, by_queue);
+	return rank_list_at(&queue->own.pending, i);
 }
 
 static int check_pending(const struct kueue_queues *q, const struct kueue_queue *queue,
 			 struct err *reterr)
 {
 	const struct kueue_workload *last = NULL;
-	size_t n = rank_len(&queue->own.pending), locals = 0;
+	size_t n = rank_list_len(&queue->own.pending), locals = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct kueue_workload *w = pending_at(queue, i);
 		if (last && kueue_workload_cmp(last, w) >= 0)
@@ -33,7 +33,7 @@ static int check_pending(const struct kueue_queues *q, const struct kueue_queue 
 		last = w;
 	}
 	for (size_t i = 0; i < queue->locals.len; i++)
-		locals += rank_len(&queue->locals.items[i]->pending);
+		locals += rank_list_len(&queue->locals.items[i]->pending);
 	return locals == n ? 0 : wrong(reterr, q, queue, "the LocalQueues list others");
 }
 
@@ -73,15 +73,14 @@ static int check_holders(const struct kueue_queues *q, const struct kueue_queue 
 static int check_lane(const struct kueue_queues *q, const struct kueue_lane *lane, size_t *classed,
 		      size_t *awake, struct err *reterr)
 {
-	const struct rank_tree *trees[] = {&lane->awake, &lane->parked};
-	for (size_t t = 0; t < ARRAY_LEN(trees); t++) {
-		for (size_t i = 0; i < rank_len(trees[t]); i++) {
-			const struct kueue_class *c =
-			    rank_entry(rank_at(trees[t], i), struct kueue_class, by_lane);
+	const struct rank_list *lists[] = {&lane->awake, &lane->parked};
+	for (size_t t = 0; t < ARRAY_LEN(lists); t++) {
+		for (size_t i = 0; i < rank_list_len(lists[t]); i++) {
+			const struct kueue_class *c = rank_list_at(lists[t], i);
 			const struct rank_node *first = rank_first(&c->members);
 			if (!first || &c->head->by_class != first)
 				return wrong(reterr, q, lane->queue, "a class has a wrong head");
-			if (c->parked != (t == 1) || c->lane != lane)
+			if (c->parked != (t == 1) || c->lane != lane || !c->filed)
 				return wrong(reterr, q, lane->queue,
 					     "a class stands in a wrong tree");
 			if (!c->parked && (c->waits.len || kueue_link_is_in(&c->woken)))
@@ -92,7 +91,7 @@ static int check_lane(const struct kueue_queues *q, const struct kueue_lane *lan
 			*classed += rank_len(&c->members);
 		}
 	}
-	*awake += rank_len(&lane->awake);
+	*awake += rank_list_len(&lane->awake);
 	return 0;
 }
 
@@ -105,14 +104,14 @@ static int check_classes(const struct kueue_queues *q, const struct kueue_queue 
 		r = check_lane(q, queue->locals.items[i], &classed, &awake, reterr);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < rank_len(&queue->own.pending); i++)
+	for (size_t i = 0; i < rank_list_len(&queue->own.pending); i++)
 		pending += pending_at(queue, i)->state == KUEUE_PENDING;
 	if (classed != pending)
 		return wrong(reterr, q, queue, "a pending workload is in no class, or in two");
 	if (awake != queue->n_awake ||
 	    (awake > 0 || queue->open.len > 0) != kueue_link_is_in(&queue->live))
 		return wrong(reterr, q, queue, "the awake classes are miscounted");
-	return kueue_parked_check(q, queue, reterr);
+	return kueue_wait_check(q, queue, reterr);
 }
 
 int kueue_queues_check(const struct kueue_queues *q, struct err *reterr)

@@ -109,3 +109,17 @@ int kueue_workload_cmp(const struct kueue_workload *a, const struct kueue_worklo
 	int c = span_cmp(a->uid, b->uid);
 	return c ? c : span_cmp(a->name, b->name);
 }
+
+void kueue_workload_set_turn(struct kueue_workload *w)
+{
+	uint64_t uid = 0;
+	for (size_t i = 0; i < 8; i++)
+		uid = uid << 8 | (i < w->uid.len ? (uint8_t)w->uid.ptr[i] : 0);
+	/* Numbers that order as signed ones do: the highest priority is the least. */
+	uint64_t priority = (uint64_t)((int64_t)INT32_MAX - w->priority);
+	w->turn = (struct rank_key){
+	    .major = priority + (w->sticky ? 0 : (uint64_t)1 << 33),
+	    .minor = (uint64_t)w->queue_order ^ ((uint64_t)1 << 63),
+	    .tie = uid,
+	};
+}

@@ -14,6 +14,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "quota-tree/kueue_forest.h"
+#include "quota-tree/kueue_link.h"
+#include "quota-tree/rank_list.h"
 #include "quota-tree/rank_tree.h"
 
 enum kueue_state {
@@ -53,13 +55,8 @@ struct kueue_holding {
 	int64_t value; /* of all its admitted pods together */
 };
 
-/* A ring of things that find each other; an empty link points nowhere. */
-struct kueue_link {
-	struct kueue_link *prev, *next;
-};
-
 struct kueue_class; /* kueue_class.h */
-struct kueue_lane;  /* kueue_class.h */
+struct kueue_lane;  /* kueue_lane.h */
 
 struct kueue_workload {
 	/* identity */
@@ -98,7 +95,9 @@ struct kueue_workload {
 	/* where it waits; the queues' own */
 	struct kueue_class *class;
 	struct kueue_lane *lane; /* of its LocalQueue */
-	struct rank_node by_queue, by_local, by_class;
+	struct rank_key
+	    turn; /* the beginning of kueue_workload_cmp()'s order, while it is listed */
+	struct rank_node by_class;
 	struct kueue_link unlisted; /* held and not listed */
 };
 
@@ -145,5 +144,8 @@ static inline bool kueue_workload_holds_quota(const struct kueue_workload *w)
 /* The order of one queue, AdmissionFairSharing apart (reference 2.1): sticky, priority, queue-order
  * timestamp, uid; then name, so that it is total. Negative when a goes first. */
 int kueue_workload_cmp(const struct kueue_workload *a, const struct kueue_workload *b);
+/* Writes that order into w->turn, as far as three numbers go: two that are equal there may still
+ * differ. */
+void kueue_workload_set_turn(struct kueue_workload *w);
 
 #endif
