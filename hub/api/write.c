@@ -1,10 +1,8 @@
 #include "api/write.h"
 
-#include "api/escalation.h"
 #include "api/read_options.h"
 #include "api/render.h"
 #include "base/json.h"
-#include "kube/admit.h"
 #include <errno.h>
 #include <openssl/rand.h>
 
@@ -151,8 +149,8 @@ void write_finish(struct call *c)
 void write_fail(struct call *c, const struct err *e)
 {
 	struct write *w = write_of(c);
-	struct status_subject s = {.kind = w->about_patch ? NULL : c->kind,
-				   .name = w->about_patch ? NULL : w->name,
+	struct status_subject s = {.kind = w->about_body ? NULL : c->kind,
+				   .name = w->about_body ? NULL : w->name,
 				   .message = w->message.len ? w->message.ptr : NULL};
 	if (e->kind == ERR_INVALID && field_errors_any(&w->errors))
 		s.errors = &w->errors;
@@ -195,104 +193,6 @@ int write_tree(struct call *c, const struct store_object *o, struct cJSON **ret,
 	r = json_parse(buf_span(&text), NULL, ret, reterr);
 	buf_done(&text);
 	return r;
-}
-
-/* "spec.bogus\nspec.x\n" -> `unknown field "spec.bogus"` and so on, a line each. */
-static void name_unknown(struct span lines, struct buf *out)
-{
-	while (lines.len) {
-		struct span line = span_split(&lines, '\n');
-		if (line.len)
-			buf_addf(out, "unknown field \"%.*s\"\n", SPAN_ARGS(line));
-	}
-}
-
-static void join_lines(struct span lines, struct buf *out)
-{
-	for (bool first = true; lines.len; first = false) {
-		struct span line = span_split(&lines, '\n');
-		if (line.len)
-			buf_addf(out, "%s%.*s", first ? "" : ", ", SPAN_ARGS(line));
-	}
-}
-
-/* The words of apiserver: of a patch it is the patch that is invalid. */
-static int refuse_fields(struct call *c, struct span complaints, struct err *reterr)
-{
-	struct write *w = write_of(c);
-	auto_buf words = BUF_INIT, shown = BUF_INIT;
-
-	join_lines(complaints, &words);
-	if (c->request->method != HTTP_PATCH || w->upserts) {
-		buf_addf(&w->message,
-			 "%s in version \"%s\" cannot be handled as a %s: strict decoding error: "
-			 "%s",
-			 c->kind->kind, c->kind->version, c->kind->kind, words.ptr);
-		return err_set(reterr, ERR_BAD_REQUEST, "%s", w->message.ptr);
-	}
-	buf_add_json_str(&shown, buf_span(&c->request->body));
-	field_errors_add(&w->errors, FIELD_INVALID, "patch", shown.ptr, "strict decoding error: %s",
-			 words.ptr);
-	buf_addf(&w->message,
-		 " \"\" is invalid: patch: Invalid value: %s: strict decoding error: %s", shown.ptr,
-		 words.ptr);
-	w->about_patch = true;
-	return err_set(reterr, ERR_INVALID, "%s", w->message.ptr);
-}
-
-/* What decoding had to say about fields: nothing, warnings, or an error. */
-static int judge_fields(struct call *c, struct span unknown, struct err *reterr)
-{
-	struct write *w = write_of(c);
-	auto_buf complaints = BUF_INIT;
-
-	if (w->ignore || (!unknown.len && !w->duplicates.len))
-		return 0;
-	buf_add_span(&complaints, buf_span(&w->duplicates));
-	name_unknown(unknown, &complaints);
-	if (w->strict)
-		return refuse_fields(c, buf_span(&complaints), reterr);
-	buf_add_span(&w->warnings, buf_span(&complaints));
-	return 0;
-}
-
-int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old, struct err *reterr)
-{
-	struct write *w = write_of(c);
-	auto_buf unknown = BUF_INIT;
-	struct kind_write kw = {.old = old,
-				.kinds = c->kinds,
-				.subresource =
-				    c->info.subresource.len ? c->info.subresource.ptr : "",
-				.now = clock_now(),
-				.warnings = &w->warnings};
-	int r;
-	admit_object(c->kinds, c->kind, object, &kw, &w->errors, w->ignore ? NULL : &unknown);
-	r = judge_fields(c, buf_span(&unknown), reterr);
-	if (!r && field_errors_any(&w->errors))
-		r = status_set_invalid(reterr, c->kind, w->name, &w->errors);
-	return r ? r : escalation_check(c, object, old, reterr);
-}
-
-/* Metadata of the right types, though with bad values, hides nothing of the rest. */
-static bool is_sound(const struct field_errors *errors)
-{
-	for (size_t i = 0; i < errors->n; i++)
-		if (errors->items[i].reason == FIELD_TYPE_INVALID)
-			return false;
-	return true;
-}
-
-int write_refuse(struct call *c, struct cJSON *object, const struct cJSON *old, int r,
-		 struct err *reterr)
-{
-	struct write *w = write_of(c);
-
-	if (!field_errors_any(&w->errors))
-		return r;
-	if (is_sound(&w->errors))
-		return write_admit(c, object, old, reterr);
-	return status_set_invalid(reterr, c->kind, w->name, &w->errors);
 }
 
 /* ---- to the core and back ---- */

@@ -27,7 +27,7 @@ struct write {
 	struct buf warnings;   /* lines */
 	struct buf duplicates; /* lines: keys that the body has twice */
 	struct buf message;    /* of a failure, when it is longer than an err's text */
-	bool about_patch;      /* the failure is of the patch, not of the object */
+	bool about_body;       /* the failure is of the text or the patch, not of the object */
 	struct field_errors errors;
 	struct command *command; /* of the attempt under way */
 	char *dry_text;		 /* a dry run's result, with empty resourceVersion */

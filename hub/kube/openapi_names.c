@@ -7,7 +7,7 @@ bool openapi_is_own_group(struct span group)
 {
 	struct span rest = group;
 	(void)span_split(&rest, '.');
-	return !rest.ptr || span_is(rest, "k8s.io");
+	return !rest.ptr || span_is(rest, "k8s.io") || span_is(group, "rbac.authorization.k8s.io");
 }
 
 const char *openapi_kind_name(const struct kind *k, char out[OPENAPI_NAME_MAX])

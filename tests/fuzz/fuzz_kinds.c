@@ -1,11 +1,13 @@
 /*
  * The first byte picks a kind (of the hub, or of the simulator from 128 on), the rest is an
  * object. Whatever it is: the schema pass, hooks, digest, copy, cells and conversion come to an
- * end; what was admitted without an error is admitted again without a change.
+ * end; what was admitted without an error is admitted again without a change; what was not has
+ * words, where the kind is one that upstream decodes.
  */
 #include "base/json.h"
 #include "kinds/job_digest.h"
 #include "kinds/kinds.h"
+#include "kube/decoder_words.h"
 #include "kube/field_errors.h"
 #include "kube/schema.h"
 #include "kube/table.h"
@@ -42,8 +44,12 @@ static void use(const struct kind *k, struct cJSON *tree)
 {
 	auto_json *before = json_dup(tree);
 
-	if (!admit(k, tree, before) || !json_is(tree, JSON_OBJECT))
+	if (!admit(k, tree, before) || !json_is(tree, JSON_OBJECT)) {
+		auto_buf words = BUF_INIT;
+		if (decoder_words_apply(k))
+			(void)decoder_words(k, tree, &words);
 		return;
+	}
 	auto_json *once = json_dup(tree);
 	if (!admit(k, tree, once) || !json_equal(tree, once))
 		abort();

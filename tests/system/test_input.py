@@ -120,9 +120,10 @@ def every_field(fleet):
         "spec.pytorchReplicaSpecs[Worker].template.spec.containers[0].name",
         "spec.runPolicy.backoffLimit", "spec.runPolicy.ttlSecondsAfterFinished")
     bad("jobs", {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "No_Job"}, "spec": {
-        "parallelism": "x", "completions": -1, "template": {"spec": {"containers": [
+        "parallelism": -2, "completions": -1, "template": {"spec": {"containers": [
             {"name": "A B"}]}}}}, "metadata.name", "spec.parallelism", "spec.completions",
-        "spec.template.spec.containers[0].name")
+        "spec.template.spec.containers[0].name", "spec.template.spec.containers[0].image",
+        "spec.template.spec.restartPolicy")
     bad("jobsets", {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
                     "metadata": {"name": "bad"}, "spec": {"replicatedJobs": [
                         {"replicas": "x", "template": {}}, {"name": "b"}]}},
@@ -140,7 +141,38 @@ def every_field(fleet):
                          "syncMode": "Sideways", "taints": [{"key": "a", "effect": "X"}]}},
         "metadata.name", "spec.syncMode", "spec.taints[0].effect")
     bad("priorityclasses", {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
-                            "metadata": {"name": "bad"}, "value": "high"}, "value")
+                            "metadata": {"name": "bad"}, "value": 2000000000}, "value")
+
+
+def wrong_types(fleet):
+    """Kinds of Kubernetes itself are decoded: 400, and the decoder's words for the first."""
+    def bad(plural, body, words):
+        kind = body["kind"]
+        refused(fleet, f"a {kind} with a value of the wrong type", 400, "BadRequest",
+                json.dumps(f'{kind} in version "v1" cannot be handled as a {kind}: {words}')[1:-1],
+                path=url_of(plural, "default"), body=body)
+    into = "json: cannot unmarshal %s into Go struct field %s of type %s"
+    bad("jobs", {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "No_Job"}, "spec": {
+        "parallelism": "x", "completions": -1}},
+        into % ("string", "JobSpec.spec.parallelism", "int32"))
+    bad("priorityclasses", {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                            "metadata": {"name": "bad"}, "value": "high"},
+        into % ("string", "PriorityClass.value", "int32"))
+    bad("configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+        "name": "bad", "labels": {"a": 1}}, "data": {"b": True}},
+        into % ("number", "ObjectMeta.metadata.labels", "string"))
+    bad("secrets", {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bad"},
+                    "data": {"a": "no base64"}}, "illegal base64 data at input byte 2")
+    refused(fleet, "a ClusterRole too", 400, "BadRequest",
+            into % ("string", "PolicyRule.rules.verbs", "[]string"),
+            path="/apis/rbac.authorization.k8s.io/v1/clusterroles",
+            body={"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                  "metadata": {"name": "bad"}, "rules": [{"verbs": "get"}]})
+    path = url_of("configmaps", "default")
+    fleet.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "typed"}})
+    refused(fleet, "a patch that makes one", 422, "Invalid",
+            "patch: Invalid value: ", into % ("number", "ConfigMap.data", "string"), method="PATCH", path=path + "/typed",
+            body='{"data": {"a": 1}}', content_type="application/merge-patch+json")
 
 
 def bad_amounts(fleet):
@@ -185,6 +217,7 @@ def story_fields(fleet):
     refused(fleet, "a name that is none", 422, "Invalid", "metadata.name",
             body=make.pytorch_job("No_Name"))
     every_field(fleet)
+    wrong_types(fleet)
     path = ("spec.pytorchReplicaSpecs[Master].template.spec.containers[0].resources."
             "requests")
     for value in ("many", "1Zi", "-1", "1e30", ""):

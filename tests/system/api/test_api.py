@@ -594,6 +594,25 @@ class Validation(Case):
         self.assertIn("spec.pytorchReplicaSpecs[Master].template.spec.containers", fields)
         self.assertIn("PyTorchJob.kubeflow.org \"wrong\" is invalid", s["message"])
 
+    def test_kinds_of_kubernetes_are_refused_in_its_decoders_words(self):
+        words = ('ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot '
+                 "unmarshal number into Go struct field ConfigMap.data of type string")
+        wrong = config_map("typed", data={"a": 1})
+        made = self.must(201, self.client.post(CM, config_map("typed", data={"a": "1"})))
+        for answer in (self.client.post(CM, wrong), self.client.put(CM + "/typed", wrong),
+                       self.client.post(CM, wrong, fieldValidation="Strict"),
+                       self.client.post(CM, dict(wrong, bogus=1), fieldValidation="Strict")):
+            s = self.fails(400, "BadRequest", answer)
+            self.assertEqual(s["message"], words)
+            self.assertNotIn("causes", s.get("details", {}))
+        s = self.fails(422, "Invalid", self.client.patch(CM + "/typed", {"data": {"a": 1}}))
+        self.assertIn("patch: Invalid value: ", s["message"])
+        self.assertIn("cannot unmarshal number into Go struct field ConfigMap.data of type string",
+                      s["details"]["causes"][0]["message"])
+        self.fails(422, "Invalid", self.client.patch(
+            CM + "/typed", [{"op": "replace", "path": "/data/a", "value": 1}], kind="json"))
+        self.assertEqual(self.must(200, self.client.get(CM + "/typed")), made)
+
 
 class SharedRows(Case):
     """One row, several groups: each answers in its own words."""
