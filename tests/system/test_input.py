@@ -169,7 +169,8 @@ def wrong_types(fleet):
             body={"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
                   "metadata": {"name": "bad"}, "rules": [{"verbs": "get"}]})
     path = url_of("configmaps", "default")
-    fleet.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "typed"}})
+    fleet.client.create({"apiVersion": "v1", "kind": "ConfigMap",
+                         "metadata": {"name": "typed", "namespace": "default"}})
     refused(fleet, "a patch that makes one", 422, "Invalid",
             "patch: Invalid value: ", into % ("number", "ConfigMap.data", "string"), method="PATCH", path=path + "/typed",
             body='{"data": {"a": 1}}', content_type="application/merge-patch+json")
