@@ -130,8 +130,24 @@ static void on_identity(struct member_probe *p, const struct client_result *r)
 		finish(p);
 }
 
-static bool wants_group(const struct member_probe *p, int s)
+/* A newer version of the same kind is served, or it is not known whether it is: the older one is
+ * not asked for. */
+static bool is_superseded(struct member_probe *p, int s)
 {
+	const uint32_t newer = (uint32_t)1 << STREAM_PROVISIONING_REQUESTS;
+
+	if (s != STREAM_PROVISIONING_REQUESTS_V1BETA1 ||
+	    (p->result.known & newer && !(p->result.apis & newer)))
+		return false;
+	if (p->result.known & newer)
+		settle(p, (enum member_stream)s, false);
+	return true;
+}
+
+static bool wants_group(struct member_probe *p, int s)
+{
+	if (is_superseded(p, s))
+		return false;
 	if (!stream_kind_of((enum member_stream)s)->optional)
 		return false;
 	for (int before = 0; before < s; before++)

@@ -26,6 +26,9 @@ static const struct stream_kind kinds[STREAM_MAX] = {
 			    true},
     [STREAM_PROVISIONING_REQUESTS] = {"/apis/autoscaling.x-k8s.io/v1", "provisioningrequests",
 				      TYPE_PROVISIONING_REQUEST, FACT_COPY, true, true},
+    [STREAM_PROVISIONING_REQUESTS_V1BETA1] = {"/apis/autoscaling.x-k8s.io/v1beta1",
+					      "provisioningrequests", TYPE_PROVISIONING_REQUEST,
+					      FACT_COPY, true, true},
     [STREAM_EVENTS] = {"/api/v1", "events", TYPE_EVENT, FACT_EVENT, false, false},
 };
 

@@ -13,7 +13,7 @@ static void list_begin(struct core *c, struct member *m, enum member_stream s)
 	cursors_reset(c, m, s);
 	if (s == STREAM_NODES || s == STREAM_PODS)
 		capacity_list_begin(c, m, s);
-	else if (s == STREAM_PROVISIONING_REQUESTS)
+	else if (member_stream_is_provisioning(s))
 		request_try_list_begin(c, m);
 	else if (s != STREAM_EVENTS)
 		courier_list_begin(c, m, s);
@@ -24,7 +24,7 @@ static void list_end(struct core *c, struct member *m, enum member_stream s, uin
 	m->listing[s] = false;
 	if (s == STREAM_NODES || s == STREAM_PODS)
 		capacity_list_end(c, m, s);
-	else if (s == STREAM_PROVISIONING_REQUESTS)
+	else if (member_stream_is_provisioning(s))
 		request_try_list_end(c, m);
 	else if (s != STREAM_EVENTS)
 		courier_list_end(c, m, s);

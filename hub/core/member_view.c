@@ -20,6 +20,8 @@ static const struct {
     [STREAM_PADDLEJOBS] = {"kubeflow.org/v1", "PaddleJob"},
     [STREAM_JAXJOBS] = {"kubeflow.org/v1", "JAXJob"},
     [STREAM_PROVISIONING_REQUESTS] = {"autoscaling.x-k8s.io/v1", "ProvisioningRequest"},
+    [STREAM_PROVISIONING_REQUESTS_V1BETA1] = {"autoscaling.x-k8s.io/v1beta1",
+					      "ProvisioningRequest"},
 };
 
 /* ---- the view ---- */

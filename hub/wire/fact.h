@@ -48,6 +48,8 @@ enum member_stream {
 	STREAM_JAXJOBS,
 	STREAM_RAYCLUSTERS,	      /* ray.io/v1 */
 	STREAM_PROVISIONING_REQUESTS, /* autoscaling.x-k8s.io/v1: the hub's own; no job kind */
+	/* The same of a member that serves them in v1beta1 only; never both of one member. */
+	STREAM_PROVISIONING_REQUESTS_V1BETA1,
 	STREAM_MAX,
 };
 
@@ -61,6 +63,11 @@ enum member_condition {
 	MEMBER_BAD_KUBECONFIG,
 	MEMBER_CHANGED_IDENTITY, /* kube-system uid differs from the one that joined */
 };
+
+static inline bool member_stream_is_provisioning(enum member_stream s)
+{
+	return s == STREAM_PROVISIONING_REQUESTS || s == STREAM_PROVISIONING_REQUESTS_V1BETA1;
+}
 
 struct member_fact {
 	enum member_condition condition;

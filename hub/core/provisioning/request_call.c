@@ -12,6 +12,22 @@ static const struct kind *request_kind(const struct core *c)
 	return kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST);
 }
 
+bool request_call_serves(const struct member *m)
+{
+	return m->apis &
+	       (1u << STREAM_PROVISIONING_REQUESTS | 1u << STREAM_PROVISIONING_REQUESTS_V1BETA1);
+}
+
+/* In the version that the member serves. */
+static const struct kind *kind_on(const struct core *c, const struct member *m)
+{
+	const struct kind *k = request_kind(c);
+
+	if (m->apis & 1u << STREAM_PROVISIONING_REQUESTS_V1BETA1)
+		k = kind_by_gvk(c->kinds, span_of(k->group), SPAN("v1beta1"), span_of(k->kind));
+	return k ? k : request_kind(c);
+}
+
 static const struct kind *template_kind(const struct core *c)
 {
 	return kind_by_type(c->kinds, TYPE_POD_TEMPLATE);
@@ -100,13 +116,13 @@ static struct order *call(const struct member *m, const char *method, struct buf
 	return o;
 }
 
-static struct order *post(const struct core *c, const struct member *m, uint16_t type,
-			  const char *ns, const struct cJSON *body)
+static struct order *post(const struct member *m, const struct kind *kind, const char *ns,
+			  const struct cJSON *body)
 {
 	auto_buf path = BUF_INIT;
 	struct buf text = BUF_MAX(STORE_MAX_OBJECT);
 
-	member_path(kind_by_type(c->kinds, type), ns, NULL, &path);
+	member_path(kind, ns, NULL, &path);
 	json_print(body, &text);
 	if (!buf_ok(&text)) {
 		buf_done(&text);
@@ -118,9 +134,9 @@ static struct order *post(const struct core *c, const struct member *m, uint16_t
 	return o;
 }
 
-static struct cJSON *head(const struct core *c, uint16_t type, const char *ns, const char *name)
+static struct cJSON *head(const struct core *c, const struct kind *kind, const char *ns,
+			  const char *name)
 {
-	const struct kind *kind = kind_by_type(c->kinds, type);
 	char version[KIND_API_VERSION_MAX];
 	struct cJSON *o = json_object(), *meta = json_object();
 
@@ -141,7 +157,7 @@ static struct order *create(struct core *c, const struct provisioning_request *r
 
 	if (!tree)
 		return NULL;
-	body = head(c, TYPE_PROVISIONING_REQUEST, r->ns, r->name);
+	body = head(c, kind_on(c, m), r->ns, r->name);
 	struct cJSON *annotations = json_ensure_object(json_get(body, "metadata"), "annotations");
 	json_set_str(annotations, COPY_ANNOTATION_JOB_UID, r->uid_text);
 	(void)snprintf(epoch, sizeof(epoch), "%" PRIu64, t->dispatch.epoch);
@@ -152,7 +168,7 @@ static struct order *create(struct core *c, const struct provisioning_request *r
 		json_set_str(json_ensure_object(set, "podTemplateRef"), "name", name.ptr);
 	}
 	json_add(body, "spec", json_take(tree, "spec"));
-	return post(c, m, TYPE_PROVISIONING_REQUEST, r->ns, body);
+	return post(m, kind_on(c, m), r->ns, body);
 }
 
 struct order *request_call_copy(struct core *c, const struct provisioning_request *r,
@@ -163,20 +179,20 @@ struct order *request_call_copy(struct core *c, const struct provisioning_reques
 
 	if (what == DISPATCH_ORDER_CREATE)
 		return create(c, r, t, m);
-	member_path(request_kind(c), r->ns, r->name, &path);
+	member_path(kind_on(c, m), r->ns, r->name, &path);
 	if (what == DISPATCH_ORDER_DELETE)
 		return copy_order_delete(m, path.ptr, t->order_uid);
 	return what == DISPATCH_ORDER_READ ? call(m, "GET", &path) : NULL;
 }
 
-static void own(struct cJSON *body, const struct core *c, const struct provisioning_request *r,
+static void own(struct cJSON *body, const struct kind *kind, const struct provisioning_request *r,
 		const char *uid)
 {
 	struct cJSON *list = json_array(), *owner = json_object();
 	char version[KIND_API_VERSION_MAX];
 
-	json_set_str(owner, "apiVersion", kind_api_version(request_kind(c), version));
-	json_set_str(owner, "kind", request_kind(c)->kind);
+	json_set_str(owner, "apiVersion", kind_api_version(kind, version));
+	json_set_str(owner, "kind", kind->kind);
 	json_set_str(owner, "name", r->name);
 	json_set_str(owner, "uid", uid);
 	json_append(list, owner);
@@ -202,9 +218,9 @@ struct order *request_call_template(struct core *c, const struct provisioning_re
 	if (registry_get(c->batch, template_kind(c), span_of(r->ns), span_of(ref), &o) < 0 ||
 	    object_tree(&o, &template, NULL) < 0)
 		return NULL;
-	body = head(c, TYPE_POD_TEMPLATE, r->ns, name.ptr);
-	own(body, c, r, t->dispatch.uid);
+	body = head(c, template_kind(c), r->ns, name.ptr);
+	own(body, kind_on(c, m), r, t->dispatch.uid);
 	struct cJSON *pod = json_take(template, "template");
 	json_add(body, "template", pod ? pod : json_object());
-	return post(c, m, TYPE_POD_TEMPLATE, r->ns, body);
+	return post(m, template_kind(c), r->ns, body);
 }

@@ -34,7 +34,7 @@ static bool takes_class(struct core *c, const struct member *m, const char *clas
 static bool may_be_asked(struct core *c, const struct member *m, const char *class)
 {
 	return m->condition == MEMBER_READY && !m->cordoned && !m->deleting && !m->dead &&
-	       m->apis & 1u << STREAM_PROVISIONING_REQUESTS && takes_class(c, m, class);
+	       request_call_serves(m) && takes_class(c, m, class);
 }
 
 /* Whether nothing but nodes speaks against the cluster: those are what is asked for. */

@@ -68,7 +68,8 @@ static void send(struct core *c, struct provisioning_request *r, struct request_
 		feed(c, r, t, EVENT_PODS_ABSENT);
 		return;
 	}
-	struct order *o = order_of(c, r, t, m, what);
+	/* In which version it is to be spoken to is not known before it has answered. */
+	struct order *o = m->apis_known ? order_of(c, r, t, m, what) : NULL;
 	if (!o) {
 		feed(c, r, t, EVENT_NOT_SENT);
 		return;

@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-static enum member_stream stream_of(uint16_t type)
+static enum member_stream stream_of(const struct model *m, uint16_t type)
 {
 	static const uint16_t types[STREAM_MAX] = {
 	    [STREAM_JOBS] = TYPE_JOB,
@@ -25,6 +25,8 @@ static enum member_stream stream_of(uint16_t type)
 	    [STREAM_JAXJOBS] = TYPE_JAX_JOB,
 	    [STREAM_PROVISIONING_REQUESTS] = TYPE_PROVISIONING_REQUEST,
 	};
+	if (m->v1beta1 && type == TYPE_PROVISIONING_REQUEST)
+		return STREAM_PROVISIONING_REQUESTS_V1BETA1;
 	for (enum member_stream s = 0; s < STREAM_MAX; s++)
 		if (types[s] == type)
 			return s;
@@ -128,7 +130,7 @@ static struct model_event *tell(struct model *m, enum member_stream s, const voi
 
 static void tell_copy(struct model *m, struct model_copy *c)
 {
-	struct model_event *e = tell(m, stream_of(c->kind->type), c, c->gone);
+	struct model_event *e = tell(m, stream_of(m, c->kind->type), c, c->gone);
 
 	c->revision = e->revision;
 	e->copy = *c;
@@ -189,7 +191,7 @@ static void fill_copy(const struct model_copy *c, struct arena *mem, struct copy
 
 static struct fact *copy_fact(const struct model *m, const struct model_copy *c, bool deleted)
 {
-	struct fact *f = fact_of(m, FACT_COPY, stream_of(c->kind->type), c->revision);
+	struct fact *f = fact_of(m, FACT_COPY, stream_of(m, c->kind->type), c->revision);
 
 	fill_copy(c, &f->mem, &f->copy);
 	f->deleted = deleted;
@@ -278,6 +280,8 @@ struct fact *model_ready(const struct model *m)
 	f->member_state.condition = MEMBER_READY;
 	f->member_state.message = arena_strndup(&f->mem, "ok", 2);
 	f->member_state.apis = (1u << STREAM_MAX) - 1;
+	f->member_state.apis &= ~(1u << (m->v1beta1 ? STREAM_PROVISIONING_REQUESTS
+						    : STREAM_PROVISIONING_REQUESTS_V1BETA1));
 	f->member_state.apis_known = true;
 	memcpy(f->member_state.incarnation, m->incarnation, STORE_UID_LEN);
 	memcpy(f->incarnation, m->incarnation, STORE_UID_LEN);
@@ -304,7 +308,7 @@ static void list(struct model *m, enum member_stream s)
 			push(m, pod_fact(m, *p, NULL));
 	map_foreach (&m->copies, e) {
 		const struct model_copy *c = e->value;
-		if (stream_of(c->kind->type) == s && c->hub_uid)
+		if (stream_of(m, c->kind->type) == s && c->hub_uid)
 			push(m, copy_fact(m, c, false));
 	}
 	push(m, fact_of(m, FACT_LIST_END, s, m->revision));
@@ -545,7 +549,9 @@ static const struct kind *job_path(const struct model *m, const char *path, stru
 	struct span plural = span_split(&rest, '/');
 	*ret_name = rest;
 	const struct kind *k = kind_by_resource(m->kinds, group, version, plural);
-	return k && (k->is_job || k->type == TYPE_PROVISIONING_REQUEST) ? k : NULL;
+	if (k && k->type == TYPE_PROVISIONING_REQUEST)
+		return span_is(version, m->v1beta1 ? "v1beta1" : "v1") ? k : NULL;
+	return k && k->is_job ? k : NULL;
 }
 
 static char *label(const struct cJSON *object, const char *where, const char *key)

@@ -96,6 +96,35 @@ static void a_request_goes_to_a_member_and_its_status_comes_back(void **state)
 	assert_int_equal(w->core->provisioning->by_number.len, 0);
 }
 
+static void a_member_with_the_older_version_alone_is_spoken_to_in_it(void **state)
+{
+	struct world *w = *state;
+
+	w->v1beta1 = true;
+	struct model *m = world_join(w, "c1", 1, 8);
+	template(w, "pod");
+	request(w, "old");
+	world_settle(w);
+	struct model_copy *c = model_copy(m, "default", "old");
+	assert_non_null(c);
+	assert_non_null(strstr(c->body, "\"autoscaling.x-k8s.io/v1beta1\""));
+	const struct cJSON *t = model_thing(m, TEMPLATE_PATH "/ppt-old-pod");
+	assert_string_equal(
+	    json_str(json_at(json_path(t, "metadata", "ownerReferences", NULL), 0), "apiVersion"),
+	    "autoscaling.x-k8s.io/v1beta1");
+	model_set_status(m, c, CONDITIONS(ACCEPTED "," PROVISIONED));
+	world_settle(w);
+	assert_string_equal(field(w, "old", "status.conditions.1.type"), "Provisioned");
+	world_restart(w);
+	world_settle(w);
+	assert_ptr_equal(model_copy(m, "default", "old"), c);
+	assert_int_equal(m->creates, 1);
+	assert_int_equal(world_delete(w, TYPE_PROVISIONING_REQUEST, "default", "old"), ERR_NONE);
+	world_settle(w);
+	assert_null(model_copy(m, "default", "old"));
+	assert_int_equal(w->core->provisioning->by_number.len, 0);
+}
+
 static void a_request_waits_for_its_template(void **state)
 {
 	struct world *w = *state;
@@ -898,6 +927,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    STORY(a_request_goes_to_a_member_and_its_status_comes_back),
+	    STORY(a_member_with_the_older_version_alone_is_spoken_to_in_it),
 	    STORY(a_request_waits_for_its_template),
 	    STORY(a_request_without_a_member_says_so_and_goes_to_the_first_that_comes),
 	    STORY(what_one_member_fails_the_next_is_asked),

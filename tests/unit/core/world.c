@@ -378,6 +378,7 @@ struct model *world_join(struct world *w, const char *name, int nodes, int cpus)
 	char text[512], node[64];
 	struct model *m = model_create(name, kinds_hub(), (uint8_t)(w->n_members + 1));
 
+	m->v1beta1 = w->v1beta1;
 	assert_true(w->n_members < WORLD_MEMBERS);
 	for (int i = 0; i < nodes; i++) {
 		(void)snprintf(node, sizeof(node), "%s-n%d", name, i);

@@ -44,6 +44,8 @@ struct world {
 	struct net net; /* the core's orders come here */
 	usec now;
 	bool require_policy;
+	bool v1beta1; /* of ProvisioningRequests: members that join from now on serve nothing newer
+		       */
 	bool full;    /* world_open() finds stores without room */
 	bool dry_run; /* of the commands that are sent from now on */
 	usec keep_finished, starve_after;

@@ -442,6 +442,44 @@ static void an_api_that_appears_later_is_listed_then(void **state)
 	await_op(h, at, FACT_LIST_END, STREAM_JOBS);
 }
 
+static bool serve_requests(void *arg, struct fake_connection *c, const struct fake_request *r)
+{
+	const char *version = strstr(r->path, "/apis/autoscaling.x-k8s.io/");
+	bool *newer = arg;
+
+	if (!version)
+		return false;
+	version += strlen("/apis/autoscaling.x-k8s.io/");
+	bool beta = strncmp(version, "v1beta1", 7) == 0;
+	if (!beta && !__atomic_load_n(newer, __ATOMIC_RELAXED))
+		fake_reply(c, 404, "404 page not found");
+	else if (!strchr(version, '/'))
+		fake_reply(c, 200,
+			   "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":"
+			   "\"provisioningrequests\"}]}");
+	else
+		fake_reply(c, 200, "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}");
+	return true;
+}
+
+static void requests_for_nodes_are_read_in_the_newest_version_that_is_served(void **state)
+{
+	const uint32_t v1 = 1u << STREAM_PROVISIONING_REQUESTS,
+		       beta = 1u << STREAM_PROVISIONING_REQUESTS_V1BETA1;
+	struct harness *h = *state;
+	bool newer = false;
+	struct fake_member_options o = {.hook = serve_requests, .arg = &newer};
+
+	join_healthy(h, &o);
+	size_t at = await_condition(h, 0, MEMBER_READY);
+	assert_int_equal(harness_fact(h, at)->member_state.apis & (v1 | beta), beta);
+	await_op(h, at, FACT_LIST_END, STREAM_PROVISIONING_REQUESTS_V1BETA1);
+	__atomic_store_n(&newer, true, __ATOMIC_RELAXED);
+	at = await_condition(h, at + 1, MEMBER_READY);
+	assert_int_equal(harness_fact(h, at)->member_state.apis & (v1 | beta), v1);
+	await_op(h, at, FACT_LIST_END, STREAM_PROVISIONING_REQUESTS);
+}
+
 static void a_restarted_member_is_resumed_without_a_list(void **state)
 {
 	struct harness *h = *state;
@@ -918,6 +956,7 @@ int main(int argc, char **argv)
 	    T(a_list_shorter_than_its_length_starts_over),
 	    T(a_watch_that_ends_well_is_opened_again_from_its_cursor),
 	    T(an_api_that_appears_later_is_listed_then),
+	    T(requests_for_nodes_are_read_in_the_newest_version_that_is_served),
 	    T(a_restarted_member_is_resumed_without_a_list),
 	    T(an_answered_create_carries_the_copy),
 	    T(a_create_that_is_cut_is_unknown_and_never_sent_twice),

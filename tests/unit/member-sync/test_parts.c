@@ -177,6 +177,8 @@ static void paths_of_calls_name_their_kind(void **state)
 	    {"/apis/kubeflow.org/v1/namespaces/n/jaxjobs/j", STREAM_JAXJOBS},
 	    {"/apis/autoscaling.x-k8s.io/v1/namespaces/n/provisioningrequests/r",
 	     STREAM_PROVISIONING_REQUESTS},
+	    {"/apis/autoscaling.x-k8s.io/v1beta1/namespaces/n/provisioningrequests/r",
+	     STREAM_PROVISIONING_REQUESTS_V1BETA1},
 	    {"/api/v1/namespaces/n/pods/p", STREAM_MAX},
 	    {"/api/v1/nodes/x", STREAM_MAX},
 	    {"/apis/batch/v1", STREAM_MAX},
