@@ -14,23 +14,20 @@ static bool is_condition(struct span key)
 	       span_is(key, "node.kubernetes.io/unreachable");
 }
 
-static bool tolerates(const struct pod_set *set, const struct taint *t)
+/* For how many seconds a pod of the set may still stay on the node; INT64_MAX: without end. */
+static int64_t time_left(const struct fleet *f, const struct node *n, const struct pod_set *set)
 {
-	for (size_t i = 0; i < set->n_tolerations; i++)
-		if (toleration_tolerates(&set->tolerations[i], t))
-			return true;
-	return false;
-}
+	int64_t least = INT64_MAX;
 
-static bool is_driven_out(const struct fleet *f, const struct node *n, const struct pod_set *set)
-{
 	for (uint32_t i = 0; i < n->n_taints; i++) {
 		struct taint t = {intern_text(&f->names, n->taints[i].key),
 				  intern_text(&f->names, n->taints[i].value), n->taints[i].effect};
-		if (t.effect == TAINT_NO_EXECUTE && !is_condition(t.key) && !tolerates(set, &t))
-			return true;
+		if (t.effect != TAINT_NO_EXECUTE || is_condition(t.key))
+			continue;
+		int64_t time = toleration_time(set->tolerations, set->n_tolerations, &t);
+		least = time < least ? time : least;
 	}
-	return false;
+	return least < 0 ? 0 : least;
 }
 
 enum hot_swap_node hot_swap_node(const struct fleet *f, uint32_t cluster, uint32_t node,
@@ -43,11 +40,24 @@ enum hot_swap_node hot_swap_node(const struct fleet *f, uint32_t cluster, uint32
 		return HOT_SWAP_NODE_GONE;
 	if (!k->nodes[node].ready)
 		return HOT_SWAP_NODE_NOT_READY;
-	for (uint32_t i = 0; i < shape->spec.n_sets; i++)
-		if ((set == UINT32_MAX || set == i) &&
-		    is_driven_out(f, &k->nodes[node], &shape->spec.sets[i]))
-			return HOT_SWAP_NODE_TAINTED;
+	if (hot_swap_time(f, cluster, node, shape, set) < INT64_MAX)
+		return HOT_SWAP_NODE_TAINTED;
 	return HOT_SWAP_NODE_OK;
+}
+
+int64_t hot_swap_time(const struct fleet *f, uint32_t cluster, uint32_t node,
+		      const struct shape *shape, uint32_t set)
+{
+	const struct node *n = &f->clusters[cluster].nodes[node];
+	int64_t least = INT64_MAX;
+
+	for (uint32_t i = 0; i < shape->spec.n_sets; i++) {
+		if (set != UINT32_MAX && set != i)
+			continue;
+		int64_t time = time_left(f, n, &shape->spec.sets[i]);
+		least = time < least ? time : least;
+	}
+	return least;
 }
 
 const char *hot_swap_node_to_string(enum hot_swap_node s)

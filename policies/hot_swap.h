@@ -25,13 +25,18 @@ enum hot_swap_node {
 	HOT_SWAP_NODE_OK,
 	HOT_SWAP_NODE_GONE,
 	HOT_SWAP_NODE_NOT_READY,
-	HOT_SWAP_NODE_TAINTED, /* NoExecute, not tolerated */
+	HOT_SWAP_NODE_TAINTED, /* NoExecute, not tolerated, or not for ever */
 };
 /* NODE_NONE is gone; so is a node that is a placeholder. A node that is only cordoned is fine. The
  * taints by which Kubernetes itself marks nodes that are not ready are no taints here: their time
  * is that of NOT_READY. `set` of the shape; UINT32_MAX: any set. */
 enum hot_swap_node hot_swap_node(const struct fleet *f, uint32_t cluster, uint32_t node,
 				 const struct shape *shape, uint32_t set);
+/* Of a node that is there: for how many seconds from the taint on its pods tolerate what it is
+ * tainted with (tolerationSeconds), the least of them; 0: not at all, INT64_MAX: without end. A
+ * node that is tolerated only for a time is no place for new pods. */
+int64_t hot_swap_time(const struct fleet *f, uint32_t cluster, uint32_t node,
+		      const struct shape *shape, uint32_t set);
 const char *hot_swap_node_to_string(enum hot_swap_node s); /* "is not ready" */
 
 /* The ask for the pods that are missing, counts[set] of them, placed beside the others: with one

@@ -56,7 +56,9 @@ void pod_set_key(const struct pod_set *s, struct buf *out)
 		const struct toleration *t = &s->tolerations[i];
 		put_span(out, t->key);
 		put_span(out, t->exists ? SPAN_NONE : t->value);
-		put_num(out, (uint64_t)t->effect << 1 | t->exists);
+		put_num(out, (uint64_t)t->effect << 2 | (uint64_t)t->limited << 1 | t->exists);
+		if (t->limited)
+			put_num(out, (uint64_t)t->seconds);
 	}
 }
 
@@ -136,7 +138,11 @@ static int cmp_toleration(const void *a, const void *b)
 		c = span_cmp(x->value, y->value);
 	if (!c)
 		c = (x->exists > y->exists) - (x->exists < y->exists);
-	return c ? c : (x->effect > y->effect) - (x->effect < y->effect);
+	if (!c)
+		c = (x->effect > y->effect) - (x->effect < y->effect);
+	if (!c)
+		c = (x->limited > y->limited) - (x->limited < y->limited);
+	return c ? c : (x->seconds > y->seconds) - (x->seconds < y->seconds);
 }
 
 /* Sorts `n` items and drops those that are equal to the one before. */

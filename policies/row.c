@@ -170,8 +170,14 @@ bool row_matches_labels(const struct row *r, const struct node_class *c)
 
 const struct taint *row_untolerated(const struct row *r, const struct node_class *c)
 {
-	return toleration_first_untolerated(c->taints, c->n_taints, r->pods.tolerations,
-					    r->pods.n_tolerations);
+	for (size_t i = 0; i < c->n_taints; i++) {
+		const struct taint *t = &c->taints[i];
+		bool keeps_away = t->effect == TAINT_NO_SCHEDULE || t->effect == TAINT_NO_EXECUTE;
+		if (keeps_away &&
+		    toleration_time(r->pods.tolerations, r->pods.n_tolerations, t) != INT64_MAX)
+			return t;
+	}
+	return NULL;
 }
 
 bool row_accepts(const struct row *r, const struct node_class *c)

@@ -54,6 +54,8 @@ static const struct toleration *tolerations_of(const struct template_info *pod, 
 		    .value = t->value,
 		    .exists = t->op == TOLERATE_EXISTS,
 		    .effect = t->any_effect ? TAINT_ANY_EFFECT : core_taint_effect(t->effect),
+		    .limited = t->limited,
+		    .seconds = t->seconds,
 		};
 	}
 	return out;

@@ -9,6 +9,8 @@
 #include <errno.h>
 
 #define DIGEST_VERSION 4
+/* In place of an effect: NoExecute, and the seconds for which it is tolerated follow. */
+#define LIMITED (INFO_NO_EXECUTE + 1)
 /* Older versions: without what only a queue asks; without the limit; without topologies. */
 #define DIGEST_NO_QUEUE	   1
 #define DIGEST_NO_LIMIT	   2
@@ -44,10 +46,13 @@ static void put_tolerations(struct buf *out, const struct template_info *t)
 	info_put_u64(out, t->n_tolerations);
 	for (size_t i = 0; i < t->n_tolerations; i++) {
 		const struct info_toleration *o = &t->tolerations[i];
-		info_put_u64(out, (uint64_t)o->effect << 2 | (uint64_t)o->any_effect << 1 |
+		uint64_t effect = o->limited ? LIMITED : (uint64_t)o->effect;
+		info_put_u64(out, effect << 2 | (uint64_t)o->any_effect << 1 |
 				      (o->op == TOLERATE_EXISTS));
 		info_put_span(out, o->key);
 		info_put_span(out, o->value);
+		if (o->limited)
+			info_put_i64(out, o->seconds);
 	}
 }
 
@@ -132,13 +137,16 @@ static void get_tolerations(struct info_reader *r, struct arena *mem, struct tem
 	for (size_t i = 0; i < t->n_tolerations; i++) {
 		struct info_toleration *o = &t->tolerations[i];
 		uint64_t word = info_get_u64(r);
-		if (word >> 2 > INFO_NO_EXECUTE)
+		if (word >> 2 > LIMITED)
 			r->failed = true;
+		o->limited = word >> 2 == LIMITED;
 		o->op = word & 1 ? TOLERATE_EXISTS : TOLERATE_EQUAL;
 		o->any_effect = word >> 1 & 1;
-		o->effect = (enum info_effect)(word >> 2 & 3);
+		o->effect = o->limited ? INFO_NO_EXECUTE : (enum info_effect)(word >> 2 & 3);
 		o->key = info_get_span(r);
 		o->value = info_get_span(r);
+		if (o->limited)
+			o->seconds = info_get_i64(r);
 	}
 }
 

@@ -72,7 +72,9 @@ void constraint_key(const struct constraint *c, struct buf *out)
 		const struct toleration *t = &c->tolerations[i];
 		put_span(out, t->key);
 		put_span(out, t->exists ? SPAN_NONE : t->value);
-		put_num(out, (uint64_t)t->effect << 1 | t->exists);
+		put_num(out, (uint64_t)t->effect << 2 | (uint64_t)t->limited << 1 | t->exists);
+		if (t->limited)
+			put_num(out, (uint64_t)t->seconds);
 	}
 }
 

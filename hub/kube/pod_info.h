@@ -69,6 +69,8 @@ struct info_toleration {
 	enum toleration_op op;
 	bool any_effect;
 	enum info_effect effect;
+	bool limited; /* NoExecute: for so many seconds only (tolerationSeconds) */
+	int64_t seconds;
 };
 
 struct template_info {

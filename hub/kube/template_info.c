@@ -243,6 +243,9 @@ static void read_tolerations(struct decoder *d, const struct cJSON *list, const 
 		if (to->key.ptr && !to->key.len)
 			to->key = SPAN_NONE;
 		to->value = text(d, o, "value");
+		to->limited = json_int64(o, "tolerationSeconds", &to->seconds) == 0;
+		if (to->seconds < 0)
+			to->seconds = 0; /* as Kubernetes reads it: at once */
 		t->n_tolerations++;
 		at.index++;
 	}

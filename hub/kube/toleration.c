@@ -32,6 +32,17 @@ bool toleration_tolerates(const struct toleration *t, const struct taint *taint)
 	return t->exists || span_eq(t->value, taint->value);
 }
 
+int64_t toleration_time(const struct toleration *tolerations, size_t n, const struct taint *taint)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct toleration *t = &tolerations[i];
+		if (toleration_tolerates(t, taint))
+			return t->limited && taint->effect == TAINT_NO_EXECUTE ? t->seconds
+									       : INT64_MAX;
+	}
+	return -1;
+}
+
 const struct taint *toleration_first_untolerated(const struct taint *taints, size_t n_taints,
 						 const struct toleration *tolerations,
 						 size_t n_tolerations)

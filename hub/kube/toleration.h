@@ -8,6 +8,7 @@
 #include "base/compat.h"
 #include "base/span.h"
 #include <stdbool.h>
+#include <stdint.h>
 
 enum taint_effect {
 	TAINT_ANY_EFFECT, /* in a toleration only: all effects */
@@ -30,10 +31,15 @@ struct toleration {
 	struct span value;
 	bool exists; /* operator Exists; otherwise Equal */
 	enum taint_effect effect;
+	bool limited; /* a NoExecute taint is tolerated for `seconds`, then the pod has to go */
+	int64_t seconds;
 };
 
 /* Kubernetes v1.Toleration.ToleratesTaint. */
 bool toleration_tolerates(const struct toleration *t, const struct taint *taint);
+/* For how many seconds a pod that has them stays where the taint is, as Kubernetes' taint eviction
+ * reads it: what the first that matches says. INT64_MAX: without end; -1: none matches. */
+int64_t toleration_time(const struct toleration *tolerations, size_t n, const struct taint *taint);
 /* The first NoSchedule or NoExecute taint that no toleration covers, NULL when none is left. */
 const struct taint *toleration_first_untolerated(const struct taint *taints, size_t n_taints,
 						 const struct toleration *tolerations,

@@ -1,6 +1,7 @@
 /*
  * Binding pods, and what the kubelets do with them: start, end, restart, and lose them.
  */
+#include "base/num.h"
 #include "member-sync/sim/pod_status.h"
 #include <errno.h>
 
@@ -36,6 +37,25 @@ static int current(struct cluster *c, const struct sim_pod *p, struct store_obje
 	return cluster_current(c, c->pod_kind, p->ns, p->name, p->revision, ret);
 }
 
+/* Acts on it then, or when it has to leave. */
+static void wake_at(struct cluster *c, struct sim_pod *p, usec at)
+{
+	at = p->leave_at ? num_min(at, p->leave_at) : at;
+	if (at < INT64_MAX)
+		cluster_timer_set(c, at, p, NULL);
+}
+
+int64_t cluster_kubelet_tolerates(struct cluster *c, struct sim_pod *p, struct scheduler_node *n)
+{
+	int64_t seconds = scheduler_tolerated_for(n, p->class->shape);
+
+	if (seconds == INT64_MAX)
+		p->leave_at = 0;
+	else if (seconds && !p->leave_at)
+		p->leave_at = num_add_sat(c->now, num_mul_sat(seconds, USEC_PER_SEC));
+	return seconds;
+}
+
 static void start(struct cluster *c, struct sim_pod *p)
 {
 	p->phase = POD_RUNNING;
@@ -46,8 +66,7 @@ static void start(struct cluster *c, struct sim_pod *p)
 	if (p->class->n_containers)
 		cluster_event(c, c->pod_kind, p->ns, p->name, p->uid_text, "kubelet", false,
 			      "Started", "Started container %s", p->class->containers[0].name);
-	if (!p->forever)
-		cluster_timer_set(c, p->started + p->duration / c->options.time_scale, p, NULL);
+	wake_at(c, p, p->forever ? INT64_MAX : p->started + p->duration / c->options.time_scale);
 }
 
 /* ---- binding ---- */
@@ -74,6 +93,7 @@ static void bind_one(struct cluster *c, struct sim_pod *p)
 	cluster_event(c, c->pod_kind, p->ns, p->name, p->uid_text, "default-scheduler", false,
 		      "Scheduled", "Successfully assigned %.*s/%.*s to %.*s", SPAN_ARGS(p->ns),
 		      SPAN_ARGS(p->name), SPAN_ARGS(p->node));
+	(void)cluster_kubelet_tolerates(c, p, n);
 	start(c, p);
 	(void)!put_status(c, p, &o, true, NULL);
 }
@@ -130,6 +150,8 @@ void cluster_kubelet_due(struct cluster *c, struct sim_pod *p)
 {
 	struct store_object o;
 	usec at = 0;
+	if (p->leave_at && p->leave_at <= c->now)
+		p->lost = p->node_gone = true;
 	if (p->phase == POD_PENDING && p->node.len && !p->lost && !p->deleting) {
 		/* bound by somebody else: the kubelet takes it up */
 		if (current(c, p, &o) == 0) {
@@ -140,8 +162,7 @@ void cluster_kubelet_due(struct cluster *c, struct sim_pod *p)
 	}
 	enum pod_next next = pod_status_decide(p, c->now, c->options.time_scale, &at);
 	if (next == POD_NEXT_NOTHING) {
-		if (at)
-			cluster_timer_set(c, at, p, NULL);
+		wake_at(c, p, at ? at : INT64_MAX);
 		return;
 	}
 	int rc = current(c, p, &o);
@@ -159,7 +180,7 @@ void cluster_kubelet_due(struct cluster *c, struct sim_pod *p)
 		end_run(c, p, p->exit_code ? "Failed" : "Succeeded");
 		p->started = 0;
 		(void)!put_status(c, p, &o, false, NULL);
-		cluster_timer_set(c, at, p, NULL);
+		wake_at(c, p, at);
 		break;
 	case POD_NEXT_REMOVE:
 		(void)!cluster_pods_delete(c, p);
@@ -186,9 +207,11 @@ void cluster_kubelet_evict(struct cluster *c, struct scheduler_node *n)
 {
 	for (struct scheduler_pod *sp = scheduler_node_pods(n); sp; sp = sp->next) {
 		struct sim_pod *p = (struct sim_pod *)sp;
-		if (p->lost || !scheduler_drives_out(n, sp->shape))
+		if (p->lost)
 			continue;
-		p->lost = p->node_gone = true;
-		cluster_timer_set(c, c->now, p, NULL);
+		if (cluster_kubelet_tolerates(c, p, n) == 0)
+			p->lost = p->node_gone = true;
+		if (p->lost || p->leave_at)
+			cluster_timer_set(c, c->now, p, NULL);
 	}
 }

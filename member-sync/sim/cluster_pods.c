@@ -124,7 +124,7 @@ void cluster_pods_add(struct cluster *c, const struct store_object *o)
 		pending_push(c, p);
 	else
 		cluster_timer_set(c, c->now, p, NULL);
-	bool evicted = n && scheduler_drives_out(n, p->class->shape);
+	bool evicted = n && cluster_kubelet_tolerates(c, p, n) == 0;
 	p->lost = p->node.len && (!n || evicted || !scheduler_node_ready(n));
 	p->node_gone = p->node.len && (!n || evicted);
 	touch_owner(c, p);

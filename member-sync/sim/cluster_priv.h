@@ -58,6 +58,7 @@ struct sim_pod {
 	usec start_time;			/* status.startTime */
 	struct span node, job_uid, epoch, job_name;
 	uint32_t address; /* of its podIP */
+	usec leave_at;	  /* when it does not tolerate its node's taints any more; 0: ever */
 	usec wake;	  /* when the kubelet acts on it; 0: never */
 	size_t heap_slot; /* 1-based place among the timers; 0: none */
 	struct sim_pod *next_pending, **at_pending;
@@ -189,6 +190,9 @@ bool cluster_kubelet_schedule(struct cluster *c);
 void cluster_kubelet_lost(struct cluster *c, struct scheduler_node *n, bool node_gone);
 /* The node is there: pods that do not tolerate its NoExecute taints fail, and are deleted. */
 void cluster_kubelet_evict(struct cluster *c, struct scheduler_node *n);
+/* The pod stands on the node: how long it tolerates its taints (scheduler_tolerated_for()); its
+ * end is set when that is not for ever. */
+int64_t cluster_kubelet_tolerates(struct cluster *c, struct sim_pod *p, struct scheduler_node *n);
 
 /* ---- cluster_jobs.c ---- */
 void cluster_jobs_observe(struct cluster *c, const struct registry_change *ch);

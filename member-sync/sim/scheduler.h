@@ -65,9 +65,10 @@ struct span scheduler_node_name(const struct scheduler_node *n);
 /* First pod bound to a node; follow pod->next. */
 struct scheduler_pod *scheduler_node_pods(const struct scheduler_node *n);
 bool scheduler_node_ready(const struct scheduler_node *n);
-/* A NoExecute taint of the node that pods of the shape do not tolerate. A toleration with
- * tolerationSeconds counts as one without end. */
-bool scheduler_drives_out(const struct scheduler_node *n, const struct scheduler_shape *shape);
+/* For how many seconds pods of the shape tolerate the node's NoExecute taints, the least of their
+ * tolerationSeconds: 0 not at all, INT64_MAX without end. */
+int64_t scheduler_tolerated_for(const struct scheduler_node *n,
+				const struct scheduler_shape *shape);
 size_t scheduler_node_count(const struct scheduler *s);
 
 /* The shape of a key that its owner chose (equal keys, equal needs), or NULL. Each get and add

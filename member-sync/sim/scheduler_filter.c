@@ -48,28 +48,35 @@ bool scheduler_match(const struct info_requirement *r, size_t n_requirements,
 	return true;
 }
 
-static bool tolerates(const struct template_info *pod, const struct info_taint *taint)
+/* The first that does, as Kubernetes has it; NULL. */
+static const struct info_toleration *tolerates(const struct template_info *pod,
+					       const struct info_taint *taint)
 {
 	for (size_t i = 0; i < pod->n_tolerations; i++) {
 		const struct info_toleration *t = &pod->tolerations[i];
 		if (!t->any_effect && t->effect != taint->effect)
 			continue;
 		if (t->key.len == 0 && t->op == TOLERATE_EXISTS)
-			return true;
+			return t;
 		if (span_eq(t->key, taint->key) &&
 		    (t->op == TOLERATE_EXISTS || span_eq(t->value, taint->value)))
-			return true;
+			return t;
 	}
-	return false;
+	return NULL;
 }
 
-bool scheduler_drives_out(const struct scheduler_node *n, const struct scheduler_shape *shape)
+int64_t scheduler_tolerated_for(const struct scheduler_node *n, const struct scheduler_shape *shape)
 {
-	for (size_t i = 0; i < n->info.n_taints; i++)
-		if (n->info.taints[i].effect == INFO_NO_EXECUTE &&
-		    !tolerates(&shape->needs.pod, &n->info.taints[i]))
-			return true;
-	return false;
+	int64_t least = INT64_MAX;
+
+	for (size_t i = 0; i < n->info.n_taints; i++) {
+		if (n->info.taints[i].effect != INFO_NO_EXECUTE)
+			continue;
+		const struct info_toleration *t = tolerates(&shape->needs.pod, &n->info.taints[i]);
+		if (!t || t->limited)
+			least = num_min(least, t ? t->seconds : 0);
+	}
+	return least;
 }
 
 enum filter scheduler_filter_node(const struct template_info *pod, const struct node_info *n)

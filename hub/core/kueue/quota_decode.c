@@ -168,7 +168,11 @@ const struct toleration *quota_decode_tolerations(const struct cJSON *list, stru
 		    .value = text(t, "value"),
 		    .exists = span_is(text(t, "operator"), "Exists"),
 		    .effect = effect,
+		    .limited = json_get(t, "tolerationSeconds") != NULL,
 		};
+		int64_t seconds;
+		if (json_int64(t, "tolerationSeconds", &seconds) == 0 && seconds > 0)
+			out[*ret_n - 1].seconds = seconds;
 	}
 	return out;
 }

@@ -83,7 +83,7 @@ static bool runs(const struct job *j)
 	       j->dispatch.step == DISPATCH_STARTED;
 }
 
-static void lose(struct core *c, struct job *j, struct span name, usec due)
+static void lose(struct core *c, struct job *j, struct span name, usec due, bool tolerated)
 {
 	struct swap *s = record_of(c, j);
 
@@ -92,17 +92,24 @@ static void lose(struct core *c, struct job *j, struct span name, usec due)
 	vec_foreach (&s->nodes, n) {
 		if (!span_is(name, n->name))
 			continue;
-		n->due = due;
+		/* How long a taint is tolerated counts from when it was seen first. */
+		n->due = tolerated && n->tolerated ? num_min(n->due, due) : due;
+		n->tolerated = tolerated;
 		return;
 	}
-	vec_push(&s->nodes, ((struct lost_node){xstrndup(name.ptr, name.len), due}));
+	vec_push(&s->nodes,
+		 ((struct lost_node){xstrndup(name.ptr, name.len), due, .tolerated = tolerated}));
 }
 
-static usec due_of(const struct core *c, const struct member *m, struct span name,
-		   enum hot_swap_node state)
+static usec due_of(const struct core *c, const struct member *m, const struct job *j, uint32_t node,
+		   struct span name, enum hot_swap_node state)
 {
 	const struct member_node *n = map_get(&m->nodes, name);
 
+	if (state == HOT_SWAP_NODE_TAINTED) {
+		int64_t seconds = hot_swap_time(c->fleet, m->view, node, j->shape, UINT32_MAX);
+		return num_add_sat(c->now, num_mul_sat(seconds, USEC_PER_SEC));
+	}
 	if (state == HOT_SWAP_NODE_NOT_READY)
 		return num_add_sat(n && n->not_ready ? n->not_ready : c->now,
 				   c->settings.not_ready_for);
@@ -118,7 +125,8 @@ static void check(struct core *c, struct member *m, struct job *j, uint32_t node
 		return;
 	enum hot_swap_node state = hot_swap_node(c->fleet, m->view, node, j->shape, UINT32_MAX);
 	if (state != HOT_SWAP_NODE_OK)
-		lose(c, j, name, due_of(c, m, name, state));
+		lose(c, j, name, due_of(c, m, j, node, name, state),
+		     state == HOT_SWAP_NODE_TAINTED);
 	else if (j->swap)
 		j->swap->changed = c->pump_wanted = true;
 }
@@ -172,6 +180,45 @@ bool swap_is_of_placement(const struct job *j, const struct member *m, const str
 	return p->member == m->number && (!p->epoch || p->epoch == (uint32_t)j->dispatch.epoch);
 }
 
+/* The lost node that the pod stands on and still tolerates; NULL. */
+static const struct lost_node *tolerated_by(const struct core *c, const struct member *m,
+					    const struct job *j, const struct member_pod *p)
+{
+	struct span name = cluster_view_node_name(c->fleet, m->view, p->node);
+
+	if (j->swap)
+		vec_foreach (&j->swap->nodes, n)
+			if (n->tolerated && n->due > c->now && span_is(name, n->name))
+				return n;
+	return NULL;
+}
+
+bool swap_stands(const struct core *c, const struct member *m, const struct job *j,
+		 const struct member_pod *p)
+{
+	if (p->node == NODE_NONE)
+		return false;
+	enum hot_swap_node state = hot_swap_node(c->fleet, m->view, p->node, j->shape, p->set);
+	return state == HOT_SWAP_NODE_OK ||
+	       (state == HOT_SWAP_NODE_TAINTED && tolerated_by(c, m, j, p));
+}
+
+/* When the first of its pods has to leave a node that it still tolerates; INT64_MAX: none has. */
+static usec leaves_at(const struct core *c, const struct member *m, const struct job *j)
+{
+	usec at = INT64_MAX;
+
+	vec_foreach (&j->pods, it) {
+		const struct member_pod *p = *it;
+		const struct lost_node *n =
+		    p->over || p->node == NODE_NONE || !swap_is_of_placement(j, m, p)
+			? NULL
+			: tolerated_by(c, m, j, p);
+		at = n ? num_min(at, n->due) : at;
+	}
+	return at;
+}
+
 int64_t swap_missing(const struct core *c, const struct member *m, const struct job *j,
 		     int64_t *counts)
 {
@@ -185,10 +232,7 @@ int64_t swap_missing(const struct core *c, const struct member *m, const struct 
 		if (!swap_is_of_placement(j, m, p) || p->set >= s->n_sets)
 			continue;
 		ready += p->ready;
-		if (p->over ? p->ready
-			    : p->node != NODE_NONE &&
-				  hot_swap_node(c->fleet, m->view, p->node, j->shape, p->set) ==
-				      HOT_SWAP_NODE_OK)
+		if (p->over ? p->ready : swap_stands(c, m, j, p))
 			counts[p->set]--;
 	}
 	/* Those that succeeded and were cleaned up since are not listed any more. */
@@ -225,17 +269,23 @@ static usec recheck_nodes(struct core *c, const struct member *m, struct job *j)
 	return due;
 }
 
-static void end(struct core *c, struct job *j)
+/* All its pods are where they are: nothing is assumed any more. `next`: until then. */
+static void end(struct core *c, struct job *j, usec next)
 {
-	/* All its pods are where they are: nothing is assumed any more. */
 	if (j->swap->step == SWAP_RESERVED)
 		(void)ledger_drop(c->ledger, j->number);
 	if (j->swap->step != SWAP_SUSPECTED) {
 		job_event_add(c, j, "Normal", "HotSwapDone",
 			      "All pods of the job are on nodes that are well.");
 		core_job_dirty(c, j);
+		j->binding_dirty = true;
 	}
-	swap_forget(c, j);
+	if (next == INT64_MAX) {
+		swap_forget(c, j);
+		return;
+	}
+	j->swap->step = SWAP_SUSPECTED;
+	j->swap->next = next;
 }
 
 static void look(struct swap_round *r, struct job *j)
@@ -259,10 +309,11 @@ static void look(struct swap_round *r, struct job *j)
 		s->next = c->now + LOOK_INTERVAL;
 		return;
 	}
-	usec due = recheck_nodes(c, m, j);
+	usec due = recheck_nodes(c, m, j), leaves = leaves_at(c, m, j);
 	int64_t missing = swap_missing(c, m, j, counts);
+	s->next = leaves;
 	if (missing == 0 || (s->step == SWAP_SUSPECTED && s->nodes.len == 0))
-		end(c, j);
+		end(c, j, leaves);
 	else if (s->step == SWAP_SUSPECTED && due > c->now)
 		s->next = due;
 	else if (s->step != SWAP_RESERVED || !hot_swap_holds(c->fleet, c->ledger, j->number))

@@ -4,12 +4,14 @@
  * Hot-swap: a running gang that lost a node gets room at once (policies/hot_swap.h decides where).
  *
  * A node is lost when it is gone, NotReady for longer than hotSwap.notReadyAfter, or tainted
- * NoExecute. Whoever has pods there is suspected (swap_node_changed), and decided about when the
- * time has come: its copy stays, the room for the pods that its own controller makes anew is
- * assumed in the ledger, and jobs that must go for it are taken back, all in one commit. When the
- * member cannot hold it, it is taken back to be placed elsewhere; when nobody can, it waits where
- * it is, and is looked at again as things change. It is over when all its pods stand on nodes that
- * are well; what was assumed and not needed is given back then.
+ * NoExecute: at once, or when the tolerationSeconds of the gang's pods have passed since the hub
+ * saw the taint (a restart counts anew, as Kubernetes' own taint eviction does). Whoever has pods
+ * there is suspected (swap_node_changed), and decided about when the time has come: its copy stays,
+ * the room for the pods that its own controller makes anew is assumed in the ledger, and jobs that
+ * must go for it are taken back, all in one commit. When the member cannot hold it, it is taken
+ * back to be placed elsewhere; when nobody can, it waits where it is, and is looked at again as
+ * things change. It is over when all its pods stand on nodes that are well; what was assumed and
+ * not needed is given back then.
  *
  * From the suspicion on, room that the gang's pods leave is kept for those that replace them
  * (swap_pod_lost), since a controller that restarts a whole gang empties good nodes too.

@@ -20,19 +20,25 @@ void swap_lost_text(const struct core *c, const struct member *m, const struct j
 		    size_t size)
 {
 	const struct swap *s = j->swap;
+	const char *name = NULL;
+	size_t lost = 0;
 
-	if (s->nodes.len == 0) {
+	vec_foreach (&s->nodes, n) {
+		if (n->due > c->now)
+			continue;
+		name = lost++ ? name : n->name;
+	}
+	if (!name) {
 		(void)snprintf(out, size, "nodes of the job are lost");
 		return;
 	}
-	const char *name = s->nodes.items[0].name;
 	uint32_t node = cluster_view_node_find(c->fleet, m->view, span_of(name));
-	if (s->nodes.len == 1)
+	if (lost == 1)
 		(void)snprintf(out, size, "node %s %s", name,
 			       hot_swap_node_to_string(
 				   hot_swap_node(c->fleet, m->view, node, j->shape, UINT32_MAX)));
 	else
-		(void)snprintf(out, size, "node %s and %zu more are lost", name, s->nodes.len - 1);
+		(void)snprintf(out, size, "node %s and %zu more are lost", name, lost - 1);
 }
 
 static void tell(struct core *c, struct job *j, const char *type, const char *reason,
@@ -100,8 +106,7 @@ static void add_kept(const struct core *c, const struct member *m, const struct 
 {
 	vec_foreach (&j->pods, it) {
 		const struct member_pod *p = *it;
-		if (p->node != NODE_NONE && swap_is_of_placement(j, m, p) &&
-		    hot_swap_node(c->fleet, m->view, p->node, j->shape, p->set) == HOT_SWAP_NODE_OK)
+		if (swap_is_of_placement(j, m, p) && swap_stands(c, m, j, p))
 			vec_push(&plan->slots, ((struct fit_slot){p->node, p->set, 1}));
 	}
 }

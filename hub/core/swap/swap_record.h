@@ -7,7 +7,8 @@
 
 struct lost_node {
 	char *name;
-	usec due; /* lost for good from then on */
+	usec due;	/* lost for good from then on */
+	bool tolerated; /* tainted; until then its pods tolerate that */
 };
 
 struct swap {
@@ -33,6 +34,9 @@ struct swap_round {
 /* Whether the pod is one of the job's present placement. */
 bool swap_is_of_placement(const struct job *j, const struct member *m, const struct member_pod *p);
 int32_t swap_priority(const struct job *j);
+/* Whether the pod is bound to a node that is well, or that it tolerates for a while yet. */
+bool swap_stands(const struct core *c, const struct member *m, const struct job *j,
+		 const struct member_pod *p);
 /* Pods of each set that are missing (counts[], as many as the shape has sets), and their sum. */
 int64_t swap_missing(const struct core *c, const struct member *m, const struct job *j,
 		     int64_t *counts);

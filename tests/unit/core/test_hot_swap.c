@@ -38,18 +38,27 @@ static struct model *member(struct world *w, const char *name, int nodes)
 	return m;
 }
 
-static void job_in(struct world *w, const char *name, int pods, const char *class_name,
-		   const char *more)
+/* pod: more fields of the pods' spec, with a comma each. */
+static void job_of(struct world *w, const char *name, int pods, const char *pod, const char *more)
 {
 	auto_free char *text = world_job_text("default", name, pods, 4, more);
 	auto_buf b = BUF_INIT;
 	char *spec = strstr(text, "'containers'");
 
 	buf_add(&b, text, (size_t)(spec - text));
-	buf_addf(&b, "'priorityClassName':'%s',", class_name);
+	buf_add_str(&b, pod);
 	buf_add_str(&b, spec);
 	assert_int_equal(world_create(w, TYPE_JOB, b.ptr), ERR_NONE);
 	world_settle(w);
+}
+
+static void job_in(struct world *w, const char *name, int pods, const char *class_name,
+		   const char *more)
+{
+	auto_buf pod = BUF_INIT;
+
+	buf_addf(&pod, "'priorityClassName':'%s',", class_name);
+	job_of(w, name, pods, pod.ptr, more);
 }
 
 static void job(struct world *w, const char *name, int pods, const char *class_name)
@@ -140,6 +149,79 @@ static void a_tainted_node_is_lost_at_once(void **state)
 	model_set_node(m, node, true, true);
 	world_settle(w);
 	assert_int_equal(world_events(w, "gang", "HotSwap", "is tainted NoExecute"), 1);
+}
+
+/* ---- tolerationSeconds ---- */
+
+#define TOLERATES                                                                                  \
+	"'priorityClassName':'high','tolerations':[{'key':'maintenance','operator':'Exists',"      \
+	"'effect':'NoExecute','tolerationSeconds':60}],"
+
+static void a_taint_that_is_tolerated_for_a_minute_is_lost_after_it(void **state)
+{
+	struct world *w = *state;
+	struct model *m = member(w, "c1", 3);
+
+	job_of(w, "gang", 2, TOLERATES, "");
+	auto_free char *node = node_of(m, "gang");
+	model_set_node(m, node, true, true);
+	world_settle(w);
+	later(w, 30000);
+	model_set_node(m, node, true, true); /* told of again: the minute is the same one */
+	world_settle(w);
+	later(w, 29000);
+	assert_int_equal(world_events(w, "gang", "HotSwap", ""), 0);
+	assert_string_equal(status(w, "gang"), "Running");
+	later(w, 1100);
+	assert_int_equal(world_events(w, "gang", "HotSwap", "is tainted NoExecute"), 1);
+	model_recreate(m, model_copy(m, "default", "gang"), false);
+	world_settle(w);
+	later(w, 1100);
+	assert_int_equal(bound(w, m, "gang"), 2);
+	assert_int_equal(world_events(w, "gang", "HotSwapDone", ""), 1);
+}
+
+static void a_taint_that_goes_within_its_time_loses_nothing(void **state)
+{
+	struct world *w = *state;
+	struct model *m = member(w, "c1", 3);
+
+	job_of(w, "gang", 2, TOLERATES, "");
+	auto_free char *node = node_of(m, "gang");
+	model_set_node(m, node, true, true);
+	world_settle(w);
+	later(w, 30000);
+	model_set_node(m, node, true, false);
+	world_settle(w);
+	later(w, 60000);
+	assert_int_equal(world_events(w, "gang", "HotSwap", ""), 0);
+	assert_null(record(w, "gang")->swap);
+}
+
+static void another_lost_node_leaves_tolerated_pods_where_they_are(void **state)
+{
+	struct world *w = *state;
+	struct model *m = member(w, "c1", 4);
+
+	job_of(w, "gang", 2, TOLERATES, "");
+	auto_free char *first = node_of(m, "gang");
+	auto_free char *second = xstrdup(model_copy(m, "default", "gang")->pods.items[1]->node);
+	model_set_node(m, first, true, true);
+	world_settle(w);
+	model_remove_node(m, second);
+	world_settle(w);
+	/* Of the two pods one is missing; the other has its minute, and is missing then. */
+	assert_int_equal(world_events(w, "gang", "HotSwap", "room for 1 pods"), 1);
+	assert_int_equal(world_events(w, "gang", "HotSwap", "is gone"), 1);
+	model_set_node(m, first, true, false); /* for the model: who is tainted is lost */
+	world_settle(w);
+	model_recreate(m, model_copy(m, "default", "gang"), false);
+	world_settle(w);
+	later(w, 1100);
+	assert_int_equal(world_events(w, "gang", "HotSwapDone", ""), 1);
+	later(w, 60000);
+	assert_int_equal(world_events(w, "gang", "HotSwap", ""), 1);
+	assert_int_equal(bound(w, m, "gang"), 2);
 }
 
 /* ---- time ---- */
@@ -571,6 +653,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    STORY(a_spare_node_is_kept_for_the_gang),
 	    STORY(a_tainted_node_is_lost_at_once),
+	    STORY(a_taint_that_is_tolerated_for_a_minute_is_lost_after_it),
+	    STORY(a_taint_that_goes_within_its_time_loses_nothing),
+	    STORY(another_lost_node_leaves_tolerated_pods_where_they_are),
 	    STORY(four_seconds_of_not_ready_do_nothing),
 	    STORY(five_seconds_of_not_ready_are_enough),
 	    STORY(the_time_of_not_ready_outlives_a_restart),

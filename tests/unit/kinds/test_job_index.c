@@ -267,7 +267,9 @@ static void everything_placement_reads_survives_the_row(void **state)
 		 "'values':['x','y']},{'key':'g','operator':'Gt','values':['4']}]},"
 		 "{'matchFields':[{'key':'metadata.name','operator':'In','values':['n']}]}]}}},"
 		 "'tolerations':[{'key':'t','operator':'Exists','effect':'NoExecute'},"
-		 "{'operator':'Exists'}],'containers':[]}}}}",
+		 "{'operator':'Exists'},{'key':'u','operator':'Exists','effect':'NoExecute',"
+		 "'tolerationSeconds':300},{'key':'v','operator':'Exists','effect':'NoExecute',"
+		 "'tolerationSeconds':-1}],'containers':[]}}}}",
 		 &i);
 	const struct template_info *t = &i.d.pod_sets[0].pod;
 	assert_int_equal(t->n_node_selector, 1);
@@ -278,9 +280,16 @@ static void everything_placement_reads_survives_the_row(void **state)
 	assert_text(t->affinity[0].requirements[0].values[1], "y");
 	assert_int_equal(t->affinity[0].requirements[1].op, MATCH_GT);
 	assert_true(t->affinity[1].requirements[0].is_field);
-	assert_int_equal(t->n_tolerations, 2);
+	assert_int_equal(t->n_tolerations, 4);
 	assert_int_equal(t->tolerations[0].effect, INFO_NO_EXECUTE);
 	assert_false(t->tolerations[0].any_effect);
+	assert_false(t->tolerations[0].limited);
+	assert_true(t->tolerations[2].limited);
+	assert_int_equal(t->tolerations[2].seconds, 300);
+	assert_int_equal(t->tolerations[2].effect, INFO_NO_EXECUTE);
+	assert_text(t->tolerations[2].key, "u");
+	assert_true(t->tolerations[3].limited);
+	assert_int_equal(t->tolerations[3].seconds, 0);
 	assert_int_equal(t->tolerations[1].op, TOLERATE_EXISTS);
 	assert_true(t->tolerations[1].any_effect);
 	assert_null(t->tolerations[1].key.ptr);

@@ -44,6 +44,22 @@ static void preferences_keep_nobody_away(void **state)
 	assert_null(toleration_first_untolerated(NULL, 0, NULL, 0));
 }
 
+static void the_first_that_matches_says_for_how_long(void **state)
+{
+	static const struct taint out = {SPAN("a"), SPAN(""), TAINT_NO_EXECUTE},
+				  in = {SPAN("a"), SPAN(""), TAINT_NO_SCHEDULE};
+	static const struct toleration list[] = {
+	    {.key = SPAN("b"), .exists = true, .limited = true, .seconds = 5},
+	    {.key = SPAN("a"), .exists = true, .limited = true, .seconds = 60},
+	    {.exists = true},
+	};
+
+	assert_int_equal(toleration_time(list, 1, &out), -1);
+	assert_int_equal(toleration_time(list, 3, &out), 60);
+	assert_int_equal(toleration_time(list + 2, 1, &out), INT64_MAX);
+	assert_int_equal(toleration_time(list, 3, &in), INT64_MAX);
+}
+
 static void effects_have_names_both_ways(void **state)
 {
 	for (int e = 0; e < TAINT_EFFECT_MAX; e++)
@@ -59,6 +75,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(tolerations_follow_kubernetes),
 	    cmocka_unit_test(preferences_keep_nobody_away),
+	    cmocka_unit_test(the_first_that_matches_says_for_how_long),
 	    cmocka_unit_test(effects_have_names_both_ways),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -338,6 +338,43 @@ static void a_tolerated_taint_is_none(void **state)
 	world_done(&w);
 }
 
+static void a_taint_that_is_tolerated_for_a_time_is_no_place_to_go_to(void **state)
+{
+	(void)state;
+	static const struct taint off[] = {{SPAN("maintenance"), SPAN("x"), TAINT_NO_EXECUTE},
+					   {SPAN("repair"), SPAN(""), TAINT_NO_EXECUTE}};
+	static const struct toleration t[] = {
+	    {.key = SPAN("maintenance"), .exists = true, .limited = true, .seconds = 90},
+	    {.key = SPAN("repair"), .exists = true, .limited = true, .seconds = 30},
+	};
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct request buf[2];
+	struct pod_set set = pods(&w, "a", 1, 1000, 0, buf);
+	set.tolerations = t;
+	set.n_tolerations = 2;
+	struct shape *s = shape_of(&w, &set, 1, NULL);
+	struct node_spec one = {.ready = true, .taints = off, .n_taints = 1},
+			 two = {.ready = true, .taints = off, .n_taints = 2},
+			 fine = {.ready = true};
+	uint32_t n = add_node(&w, c, "n", 8000, 8, &one);
+	assert_int_equal(hot_swap_node(w.f, c, n, s, 0), HOT_SWAP_NODE_TAINTED);
+	assert_int_equal(hot_swap_time(w.f, c, n, s, 0), 90);
+	uint32_t both = add_node(&w, c, "both", 8000, 8, &two);
+	assert_int_equal(hot_swap_time(w.f, c, both, s, UINT32_MAX), 30);
+	uint32_t ok = add_node(&w, c, "ok", 8000, 8, &fine);
+	assert_int_equal(hot_swap_time(w.f, c, ok, s, 0), INT64_MAX);
+	/* The scheduler would bind there; a gang that has to leave again is not sent. */
+	struct ask *a = ask_of(&w, s, NULL);
+	struct placement_decision d;
+	assert_true(placement_decide(w.p, a, NULL, 0, 0, &d));
+	assert_int_equal(d.n_slots, 1);
+	assert_int_equal(d.slots[0].node, ok);
+	placer_ask_unref(w.p, a);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +392,7 @@ int main(void)
 	    cmocka_unit_test(what_the_ledger_holds_for_the_gang_is_its_own),
 	    cmocka_unit_test(a_node_is_lost_when_it_is_gone_not_ready_or_tainted),
 	    cmocka_unit_test(a_tolerated_taint_is_none),
+	    cmocka_unit_test(a_taint_that_is_tolerated_for_a_time_is_no_place_to_go_to),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -373,6 +373,26 @@ static void a_noexecute_taint_drives_pods_out(void **state)
 	assert_non_null(strstr(lines, "Killed"));
 }
 
+static void a_taint_that_is_tolerated_for_seconds_drives_pods_out_after_them(void **state)
+{
+	char lines[4096];
+	create(TYPE_PYTORCH_JOB,
+	       "{'apiVersion':'kubeflow.org/v1','kind':'PyTorchJob','metadata':{'name':'while'},"
+	       "'spec':{'pytorchReplicaSpecs':{'Master':{'replicas':1,'restartPolicy':'Never',"
+	       "'template':{'metadata':{'annotations':{'muster.dev/sim-duration':'600s'}},'spec':"
+	       "{'tolerations':[{'key':'maintenance','operator':'Exists','effect':'NoExecute',"
+	       "'tolerationSeconds':30}],'containers':[{'name':'pytorch','image':'x','resources':"
+	       "{'requests':{'cpu':'1'}}}]}}}}}}");
+	auto_json *pod = get(TYPE_POD, "default", "while-master-0");
+	taint(json_value_str(json_path(pod, "spec", "nodeName", NULL)));
+	pass(29 * S);
+	assert_string_equal(phase("while-master-0"), "Running");
+	assert_int_equal(runs(lines, sizeof(lines)), 0);
+	pass(2 * S);
+	assert_int_equal(runs(lines, sizeof(lines)), 1);
+	assert_non_null(strstr(lines, "Killed"));
+}
+
 static void a_rule_restarts_the_failed_job_alone(void **state)
 {
 	create(TYPE_JOB_SET, JOB_SET("one", "'failurePolicy':{'maxRestarts':2,'rules':[{'name':'r',"
@@ -524,6 +544,7 @@ int main(void)
 	    T(a_job_set_runs_its_jobs),
 	    T(a_job_set_restarts_after_a_failure),
 	    T(a_noexecute_taint_drives_pods_out),
+	    T(a_taint_that_is_tolerated_for_seconds_drives_pods_out_after_them),
 	    T(a_rule_restarts_the_failed_job_alone),
 	    T(a_ray_job_runs_and_shuts_down),
 	    T(a_ttl_removes_a_finished_job),
