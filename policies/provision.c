@@ -23,6 +23,16 @@ int64_t provision_backoff(const struct provision_options *o, int32_t attempt)
 	return wait < o->backoff_max_us ? wait : o->backoff_max_us;
 }
 
+enum provision_phase provision_phase_join(enum provision_phase a, enum provision_phase b)
+{
+	enum provision_phase low = a < b ? a : b, high = a < b ? b : a;
+
+	if (high < PROVISION_FAILED)
+		return low;
+	/* Revoked capacity is the one end that matters to who runs. */
+	return low == PROVISION_CAPACITY_REVOKED ? low : high;
+}
+
 static bool is_live(const struct provision_try *t)
 {
 	return t->phase < PROVISION_FAILED;

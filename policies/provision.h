@@ -32,6 +32,10 @@ enum provision_phase { /* of one request, from its conditions */
 		       PROVISION_CANCELLED, /* by an earlier plan */
 };
 
+/* Of two requests that are good for something only together, on one cluster: over as soon as one of
+ * them is, else as far as the one that is less far. */
+enum provision_phase provision_phase_join(enum provision_phase a, enum provision_phase b);
+
 struct provision_try {
 	uint32_t cluster;
 	enum provision_phase phase;

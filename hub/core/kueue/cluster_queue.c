@@ -365,3 +365,19 @@ size_t cluster_queue_checks(const struct core *c, const struct cluster_queue *q,
 			ret[n++] = k->name;
 	return n;
 }
+
+bool cluster_queue_checks_flavors(const struct core *c, const struct cluster_queue *q,
+				  const char *check, const uint32_t *flavors, size_t n)
+{
+	vec_foreach (&q->checks, k) {
+		if (strcmp(k->name, check) != 0 || k->n_on_flavors == 0)
+			continue;
+		for (size_t i = 0; i < n; i++)
+			for (size_t f = 0; f < k->n_on_flavors; f++)
+				if (span_is(kueue_forest_flavor_name(c->kueue->forest, flavors[i]),
+					    k->on_flavors[f]))
+					return true;
+		return false;
+	}
+	return true;
+}

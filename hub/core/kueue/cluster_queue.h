@@ -29,5 +29,8 @@ bool cluster_queue_takes(struct core *c, const struct cluster_queue *q, struct s
 size_t cluster_queue_checks(const struct core *c, const struct cluster_queue *q,
 			    const struct kueue_use *uses, size_t n_uses, const char **ret,
 			    size_t max);
+/* Whether the queue's check is for one of these flavors: for all where it names none. */
+bool cluster_queue_checks_flavors(const struct core *c, const struct cluster_queue *q,
+				  const char *check, const uint32_t *flavors, size_t n);
 
 #endif

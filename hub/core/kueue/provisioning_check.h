@@ -12,12 +12,20 @@
  * people see why.
  *
  * Level-triggered: a workload that is marked is looked at with the next batch that has room, also
- * after a restart. Of several checks of this controller the first asks, for all of them.
+ * after a restart.
+ *
+ * Several checks of this controller on one workload each ask for pod sets of their own, as their
+ * configs say: those that request what the config manages, that got a flavor that the check is for
+ * (onFlavors), and that no earlier check asks for. Since the gang starts on one member, their
+ * requests go round together: the first one leads, the others are asked where it is, and nodes are
+ * there when all of them say so on one member. So these checks become Ready together; when the
+ * round is over, the checks whose requests failed are Retry, or Rejected, each by its own config.
  */
 #include "core/kueue/workload.h"
 #include "core/provisioning/request.h"
 
-struct provisioning_check { /* of one workload; NULL while it holds no quota */
+struct provisioning_check { /* of one workload; none while it holds no quota */
+	struct provisioning_check *next;
 	char *check, *request;
 	int32_t attempt;
 	bool ready;
@@ -32,6 +40,8 @@ struct provisioning_terms {
 	struct provision_options options;
 	int32_t attempt;
 	bool admitted;
+	bool leads;
+	struct provisioning_request *lead; /* of its round, or itself; NULL: it is not there */
 };
 /* False when nothing is to be decided now: its workload is not known yet, or does not want it any
  * more; then it is deleted here. */
@@ -46,13 +56,26 @@ void provisioning_check_free(struct workload *w);
 /* Looks at those that are marked, and at the checks themselves. True when nothing is left. */
 bool provisioning_check_run(struct core *c);
 
-/* A decision about the workload's request. */
-void provisioning_check_news(struct core *c, struct workload *w, struct provisioning_request *r);
+/* What stands in the workload's status now. */
+void provisioning_check_tell(struct core *c, struct workload *w, struct provisioning_check *p,
+			     const char *state, int64_t requeue_after, const char *updates,
+			     const char *message);
+/* Checks became Ready: when they were the last the workload can be placed. */
+void provisioning_check_settle(struct core *c, struct workload *w);
+/* The workload's check that asks with this request; NULL. */
+struct provisioning_check *provisioning_check_of(const struct workload *w, const char *request);
+/* Of the pod sets of all its checks, a bit each. */
+uint64_t provisioning_check_managed(const struct workload *w);
+/* Something of one request of a round changed: the others are decided anew. */
+void provisioning_check_wake(struct core *c, const struct provisioning_request *r);
+
+/* A decision about the workload's round, or news of one of its requests (provisioning_state.c). */
+void provisioning_check_news(struct core *c, struct workload *w, struct provisioning_request *lead);
 /* The request's object is gone, by somebody's hand. */
 void provisioning_check_lost(struct core *c, struct provisioning_request *r);
 
-/* The request that a workload's nodes come from; NULL: none is wanted. *ret_known is false while
- * that is not decided: it must not be placed yet. */
+/* The request that a workload's nodes come from, of several the first; NULL: none is wanted.
+ * *ret_known is false while that is not decided: it must not be placed yet. */
 struct provisioning_request *provisioning_check_request(const struct core *c,
 							const struct workload *w, bool *ret_known);
 

@@ -31,6 +31,15 @@ static int config_name(struct core *c, const char *check, struct buf *out, struc
 	return 0;
 }
 
+static enum provisioning_merge merge_of(const char *policy)
+{
+	if (policy && strcmp(policy, "IdenticalPodTemplates") == 0)
+		return PROVISIONING_MERGE_TEMPLATES;
+	if (policy && strcmp(policy, "IdenticalWorkloadSchedulingRequirements") == 0)
+		return PROVISIONING_MERGE_REQUIREMENTS;
+	return PROVISIONING_MERGE_NONE;
+}
+
 static int64_t number(const struct cJSON *o, const char *key, int64_t otherwise)
 {
 	int64_t v;
@@ -75,6 +84,7 @@ int provisioning_config_read(struct core *c, const char *check, struct provision
 			   ? json_get(spec, "managedResources")
 			   : NULL;
 	ret->node_selector = json_path(spec, "podSetUpdates", "nodeSelector", NULL);
+	ret->merge = merge_of(json_str(spec, "podSetMergePolicy"));
 	read_retries(c, json_get(spec, "retryStrategy"), &ret->options);
 	return 0;
 }

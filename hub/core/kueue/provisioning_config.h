@@ -12,13 +12,22 @@
 
 #define PROVISIONING_CONTROLLER "kueue.x-k8s.io/provisioning-request"
 
+/* spec.podSetMergePolicy: which pod sets are asked for as one. */
+enum provisioning_merge {
+	PROVISIONING_MERGE_NONE,
+	PROVISIONING_MERGE_TEMPLATES,	 /* IdenticalPodTemplates: equal in everything */
+	PROVISIONING_MERGE_REQUIREMENTS, /* IdenticalWorkloadSchedulingRequirements: in all that
+					    scheduling looks at */
+};
+
 struct provisioning_config {
 	struct cJSON *tree; /* owns all below */
 	const char *class;
 	const struct cJSON *parameters;	   /* object or NULL */
 	const struct cJSON *managed;	   /* managedResources: array or NULL */
 	const struct cJSON *node_selector; /* podSetUpdates.nodeSelector: array or NULL */
-	struct provision_options options;  /* retryStrategy; the rest as the hub is set up */
+	enum provisioning_merge merge;
+	struct provision_options options; /* retryStrategy; the rest as the hub is set up */
 };
 
 bool provisioning_config_is_check(const struct core *c, const char *check);

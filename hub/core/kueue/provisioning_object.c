@@ -2,6 +2,8 @@
 
 #include "base/json.h"
 #include "core/job.h"
+#include "core/kueue/cluster_queue.h"
+#include "core/kueue/local_queue.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/object_writer.h"
 
@@ -23,13 +25,43 @@ static void parts_done(struct parts *p)
 	arena_done(&p->mem);
 }
 
-static int parts_read(struct core *c, const struct workload *w, struct parts *p)
+/* Pod sets that an earlier check of the workload asks for, a bit each. */
+static uint64_t asked_before(const struct workload *w, const struct provisioning_check *by)
+{
+	uint64_t bits = 0;
+
+	for (const struct provisioning_check *p = w->provisioning; p && p != by; p = p->next)
+		bits |= p->managed;
+	return bits;
+}
+
+/* Leaves to the check what got a flavor that it is for, and that nobody else asks for. */
+static size_t keep_own(struct core *c, const struct workload *w,
+		       const struct provisioning_check *by, bool *managed, size_t n)
+{
+	const struct cluster_queue *q = local_queue_cluster(c, w->queue);
+	uint64_t before = asked_before(w, by);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i < 64 && before & UINT64_C(1) << i)
+			managed[i] = false;
+		if (managed[i] && q && i < w->n_sets)
+			managed[i] = cluster_queue_checks_flavors(
+			    c, q, by->check, w->sets[i].flavors, w->sets[i].n_flavors);
+		kept += managed[i];
+	}
+	return kept;
+}
+
+static int parts_read(struct core *c, const struct workload *w, const struct provisioning_check *by,
+		      struct parts *p)
 {
 	struct store_object o;
 	struct err err = ERR_INIT;
 
 	*p = (struct parts){.mem = ARENA_INIT};
-	if (provisioning_config_read(c, w->provisioning->check, &p->config, &err) < 0)
+	if (provisioning_config_read(c, by->check, &p->config, &err) < 0)
 		return -ENOENT;
 	if (registry_get(c->batch, kind_by_type(c->kinds, TYPE_WORKLOAD), w->ns, w->name, &o) < 0 ||
 	    object_tree(&o, &p->workload, &err) < 0)
@@ -41,7 +73,8 @@ static int parts_read(struct core *c, const struct workload *w, struct parts *p)
 	for (size_t i = 0; i < p->digest.n_pod_sets && i < w->n_sets; i++)
 		p->digest.pod_sets[i].count = w->sets[i].count; /* fewer after partial admission */
 	bool *managed = arena_array(&p->mem, bool, p->digest.n_pod_sets);
-	p->n_managed = provisioning_spec_managed(&p->config, &p->digest, managed);
+	(void)provisioning_spec_managed(&p->config, &p->digest, managed);
+	p->n_managed = keep_own(c, w, by, managed, p->digest.n_pod_sets);
 	p->spec = (struct provisioning_spec){&p->config, &p->digest, managed};
 	return 0;
 }
@@ -84,7 +117,8 @@ static struct cJSON *template_of(struct core *c, const struct workload *w, const
 	return t;
 }
 
-static int put_template(struct core *c, const struct workload *w, const struct parts *p, size_t set,
+static int put_template(struct core *c, const struct workload *w,
+			const struct provisioning_check *by, struct cJSON *take_template,
 			const char *name, const uint8_t request_uid[STORE_UID_LEN])
 {
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_POD_TEMPLATE);
@@ -105,13 +139,13 @@ static int put_template(struct core *c, const struct workload *w, const struct p
 	json_set_str(meta, "creationTimestamp", clock_format(c->now, when));
 	json_set_str(owner, "apiVersion", kind_api_version(request, version));
 	json_set_str(owner, "kind", request->kind);
-	json_set_str(owner, "name", w->provisioning->request);
+	json_set_str(owner, "name", by->request);
 	json_set_str(owner, "uid", object_uid_format(request_uid, uid_text));
 	json_set_bool(owner, "controller", true);
 	json_append(owners, owner);
 	json_add(meta, "ownerReferences", owners);
 	json_add(tree, "metadata", meta);
-	json_add(tree, "template", template_of(c, w, p, set));
+	json_add(tree, "template", take_template);
 	int r = object_draft_from_tree(kind, tree, &draft, &err);
 	return r < 0 ? r : core_put(c, kind, w->ns, span_of(name), &draft);
 }
@@ -132,8 +166,10 @@ static struct cJSON *annotations_of(struct core *c, const struct workload *w, co
 	return own ? json_dup(own) : NULL;
 }
 
-static int put_request(struct core *c, const struct workload *w, const struct parts *p,
-		       const char *template_name, const uint8_t uid[STORE_UID_LEN])
+static int put_request(struct core *c, const struct workload *w,
+		       const struct provisioning_check *by, const struct parts *p,
+		       const struct provisioning_group *groups, size_t n_groups,
+		       const uint8_t uid[STORE_UID_LEN])
 {
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST);
 	auto_json *annotations = annotations_of(c, w, p);
@@ -144,7 +180,7 @@ static int put_request(struct core *c, const struct workload *w, const struct pa
 	object_writer_begin(&o, &(struct object_head){
 				    .kind = kind,
 				    .ns = w->ns,
-				    .name = span_of(w->provisioning->request),
+				    .name = span_of(by->request),
 				    .uid = uid,
 				    .created = c->now,
 				    .generation = 1,
@@ -155,9 +191,9 @@ static int put_request(struct core *c, const struct workload *w, const struct pa
 				    .owner_controller = true,
 				});
 	object_writer_spec(&o);
-	provisioning_spec_request(&p->spec, template_name, annotations, &o.text);
+	provisioning_spec_request(&p->spec, by->request, groups, n_groups, annotations, &o.text);
 	int r = object_writer_end(&o, &draft, NULL);
-	return r < 0 ? r : core_put(c, kind, w->ns, span_of(w->provisioning->request), &draft);
+	return r < 0 ? r : core_put(c, kind, w->ns, span_of(by->request), &draft);
 }
 
 static bool is_owned_by(const struct store_object *o, const struct workload *w)
@@ -174,45 +210,60 @@ static bool is_owned_by(const struct store_object *o, const struct workload *w)
 	return false;
 }
 
-static void put_all(struct core *c, struct workload *w, const struct parts *p)
+static void put_all(struct core *c, struct workload *w, const struct provisioning_check *by,
+		    struct parts *p)
 {
-	auto_buf name = BUF_INIT;
+	size_t n = p->digest.n_pod_sets;
+	struct cJSON **templates = arena_array(&p->mem, struct cJSON *, n);
+	struct provisioning_group *groups = arena_array(&p->mem, struct provisioning_group, n);
 	uint8_t uid[STORE_UID_LEN];
-	size_t set = provisioning_spec_largest(&p->spec);
+	int r = 0;
 
 	registry_new_uid(c->registry, uid);
-	provisioning_spec_template_name(w->provisioning->request, p->digest.pod_sets[set].name,
-					&name);
-	if (put_template(c, w, p, set, name.ptr, uid) < 0 ||
-	    put_request(c, w, p, name.ptr, uid) < 0)
+	for (size_t i = 0; i < n; i++)
+		templates[i] = p->spec.managed[i] ? template_of(c, w, p, i) : NULL;
+	size_t n_groups =
+	    provisioning_spec_groups(&p->spec, (const struct cJSON *const *)templates, groups);
+	for (size_t i = 0; i < n_groups && r == 0; i++) {
+		auto_buf name = BUF_INIT;
+		provisioning_spec_template_name(by->request, p->digest.pod_sets[groups[i].set].name,
+						&name);
+		r = put_template(c, w, by, templates[groups[i].set], name.ptr, uid);
+		templates[groups[i].set] = NULL;
+	}
+	if (r < 0 || put_request(c, w, by, p, groups, n_groups, uid) < 0)
 		log_error(c->log, "ProvisioningRequest not written", "name=%.*s/%s",
-			  SPAN_ARGS(w->ns), w->provisioning->request);
+			  SPAN_ARGS(w->ns), by->request);
+	for (size_t i = 0; i < n; i++)
+		json_free(templates[i]);
 }
 
-enum provisioning_made provisioning_object_make(struct core *c, struct workload *w)
+enum provisioning_made provisioning_object_make(struct core *c, struct workload *w,
+						const struct provisioning_check *by)
 {
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST);
 	enum provisioning_made ret = PROVISIONING_BAD_CONFIG;
 	struct store_object o;
 	struct parts p;
 
-	if (registry_get(c->batch, kind, w->ns, span_of(w->provisioning->request), &o) == 0)
+	if (registry_get(c->batch, kind, w->ns, span_of(by->request), &o) == 0)
 		return is_owned_by(&o, w) ? PROVISIONING_STANDS : PROVISIONING_FOREIGN;
-	if (parts_read(c, w, &p) == 0) {
+	if (parts_read(c, w, by, &p) == 0) {
 		ret = p.n_managed ? PROVISIONING_MADE : PROVISIONING_NOT_NEEDED;
 		if (p.n_managed)
-			put_all(c, w, &p);
+			put_all(c, w, by, &p);
 	}
 	parts_done(&p);
 	return ret;
 }
 
-uint64_t provisioning_object_managed(struct core *c, struct workload *w)
+uint64_t provisioning_object_managed(struct core *c, struct workload *w,
+				     const struct provisioning_check *by)
 {
 	uint64_t bits = 0;
 	struct parts p;
 
-	if (parts_read(c, w, &p) < 0)
+	if (parts_read(c, w, by, &p) < 0)
 		bits = UINT64_MAX;
 	else
 		for (size_t i = 0; i < p.digest.n_pod_sets && i < 64; i++)
@@ -221,14 +272,15 @@ uint64_t provisioning_object_managed(struct core *c, struct workload *w)
 	return bits;
 }
 
-int provisioning_object_updates(struct core *c, struct workload *w, const struct cJSON *status,
+int provisioning_object_updates(struct core *c, struct workload *w,
+				const struct provisioning_check *by, const struct cJSON *status,
 				struct buf *out)
 {
 	struct parts p;
-	int r = parts_read(c, w, &p);
+	int r = parts_read(c, w, by, &p);
 
 	if (r == 0)
-		provisioning_spec_updates(&p.spec, w->provisioning->request, status, out);
+		provisioning_spec_updates(&p.spec, by->request, status, out);
 	parts_done(&p);
 	return r;
 }

@@ -2,9 +2,10 @@
 #define CORE_KUEUE_PROVISIONING_OBJECT_H
 /*
  * The objects behind a provisioning check: makes the ProvisioningRequest of a workload, owned by
- * its Workload, and the PodTemplate, owned by the request. Templates are those of the Workload with
- * the node labels and tolerations of the flavors that it got.
+ * its Workload, and the PodTemplates, owned by the request. Templates are those of the Workload
+ * with the node labels and tolerations of the flavors that it got.
  */
+#include "core/kueue/provisioning_check.h"
 #include "core/kueue/provisioning_spec.h"
 #include "core/kueue/workload.h"
 
@@ -16,12 +17,16 @@ enum provisioning_made {
 	PROVISIONING_BAD_CONFIG,
 };
 
-/* Of w->provisioning. At most REGISTRY_RESERVE rows. */
-enum provisioning_made provisioning_object_make(struct core *c, struct workload *w);
-/* Which pod sets its check manages, a bit each; all where that cannot be known. */
-uint64_t provisioning_object_managed(struct core *c, struct workload *w);
-/* podSetUpdates of its check; `status`: of the request or NULL. */
-int provisioning_object_updates(struct core *c, struct workload *w, const struct cJSON *status,
+/* Of one check of the workload's list; pod sets of those before it are not its own. At most
+ * REGISTRY_RESERVE rows. */
+enum provisioning_made provisioning_object_make(struct core *c, struct workload *w,
+						const struct provisioning_check *by);
+/* Which pod sets it asks for, a bit each; all where that cannot be known. */
+uint64_t provisioning_object_managed(struct core *c, struct workload *w,
+				     const struct provisioning_check *by);
+/* Its podSetUpdates; `status`: of the request or NULL. */
+int provisioning_object_updates(struct core *c, struct workload *w,
+				const struct provisioning_check *by, const struct cJSON *status,
 				struct buf *out);
 
 #endif

@@ -101,6 +101,82 @@ int64_t provisioning_spec_pods(const struct provisioning_spec *s)
 	return num_min(n, (int64_t)INT32_MAX);
 }
 
+/* ---- pod sets that are alike ---- */
+
+static void copy_field(const struct cJSON *from, const char *key, struct cJSON *to)
+{
+	const struct cJSON *v = json_get(from, key);
+
+	if (v)
+		json_set(to, key, json_dup(v));
+}
+
+static void copy_requests(const struct cJSON *spec, const char *key, struct cJSON *to)
+{
+	struct cJSON *list = json_array();
+
+	json_foreach (json_get(spec, key), container) {
+		struct cJSON *one = json_object();
+		copy_field(container, "resources", one);
+		copy_field(container, "restartPolicy", one); /* of a sidecar */
+		json_append(list, one);
+	}
+	json_set(to, key, list);
+}
+
+/* What scheduling looks at in a pod's spec; owned. */
+static struct cJSON *requirements_of(const struct cJSON *template)
+{
+	static const char *const fields[] = {
+	    "nodeSelector",	 "affinity",  "tolerations",	  "topologySpreadConstraints",
+	    "priorityClassName", "priority",  "runtimeClassName", "schedulerName",
+	    "overhead",		 "resources", "resourceClaims",	  "schedulingGates",
+	};
+	const struct cJSON *spec = json_get(template, "spec");
+	struct cJSON *out = json_object();
+
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		copy_field(spec, fields[i], out);
+	copy_requests(spec, "initContainers", out);
+	copy_requests(spec, "containers", out);
+	return out;
+}
+
+static bool are_alike(enum provisioning_merge policy, const struct cJSON *a, const struct cJSON *b)
+{
+	if (policy == PROVISIONING_MERGE_NONE)
+		return false;
+	if (policy == PROVISIONING_MERGE_TEMPLATES)
+		return json_equal(a, b);
+	auto_json *x = requirements_of(a), *y = requirements_of(b);
+	return json_equal(x, y);
+}
+
+size_t provisioning_spec_groups(const struct provisioning_spec *s,
+				const struct cJSON *const *templates,
+				struct provisioning_group *ret)
+{
+	size_t n = 0;
+
+	if (strcmp(s->config->class, PROVISIONING_QUEUED_CLASS) == 0) {
+		ret[0] = (struct provisioning_group){provisioning_spec_largest(s),
+						     provisioning_spec_pods(s)};
+		return 1;
+	}
+	for (size_t i = 0; i < s->digest->n_pod_sets; i++) {
+		size_t at = 0;
+		if (!s->managed[i])
+			continue;
+		while (at < n && !are_alike(s->config->merge, templates[ret[at].set], templates[i]))
+			at++;
+		if (at == n)
+			ret[n++] = (struct provisioning_group){i, 0};
+		ret[at].count = num_min(num_add_sat(ret[at].count, s->digest->pod_sets[i].count),
+					(int64_t)INT32_MAX);
+	}
+	return n;
+}
+
 /* ---- names ---- */
 
 static void limit(struct buf *b)
@@ -140,7 +216,8 @@ static void clamp_run(struct cJSON *parameters)
 		json_set_str(parameters, MAX_RUN, "604800");
 }
 
-void provisioning_spec_request(const struct provisioning_spec *s, const char *template_name,
+void provisioning_spec_request(const struct provisioning_spec *s, const char *request,
+			       const struct provisioning_group *groups, size_t n_groups,
 			       const struct cJSON *annotations, struct buf *out)
 {
 	struct cJSON *parameters =
@@ -158,10 +235,18 @@ void provisioning_spec_request(const struct provisioning_spec *s, const char *te
 		json_print(parameters, out);
 	}
 	json_free(parameters);
-	buf_addf(out, ",\"podSets\":[{\"count\":%" PRId64 ",\"podTemplateRef\":{\"name\":",
-		 provisioning_spec_pods(s));
-	buf_add_json_str(out, span_of(template_name));
-	buf_add_str(out, "}}]}");
+	buf_add_str(out, ",\"podSets\":[");
+	for (size_t i = 0; i < n_groups; i++) {
+		auto_buf name = BUF_INIT;
+		provisioning_spec_template_name(request, s->digest->pod_sets[groups[i].set].name,
+						&name);
+		buf_addf(out,
+			 "%s{\"count\":%" PRId64 ",\"podTemplateRef\":{\"name\":", i ? "," : "",
+			 groups[i].count);
+		buf_add_json_str(out, buf_span(&name));
+		buf_add_str(out, "}}");
+	}
+	buf_add_str(out, "]}");
 }
 
 /* ---- what the pods are told ---- */

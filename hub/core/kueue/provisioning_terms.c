@@ -23,7 +23,7 @@ static bool is_stale(const struct provisioning_request *r, const struct workload
 	if (w->checking)
 		return false;
 	if (w->provisioning)
-		return strcmp(w->provisioning->request, r->name) != 0;
+		return !provisioning_check_of(w, r->name);
 	return is_live(r);
 }
 
@@ -46,7 +46,8 @@ bool provisioning_check_terms(struct core *c, struct provisioning_request *r,
 {
 	struct provisioning_config config;
 
-	*ret = (struct provisioning_terms){.options = provision_options_default(), .attempt = 1};
+	*ret = (struct provisioning_terms){
+	    .options = provision_options_default(), .attempt = 1, .leads = true, .lead = r};
 	ret->options.parallel = c->settings.provision_parallel;
 	ret->options.patience_us = c->settings.provision_patience;
 	ret->options.discovery_us = c->settings.provision_discovery;
@@ -57,14 +58,17 @@ bool provisioning_check_terms(struct core *c, struct provisioning_request *r,
 		delete_stale(c, r);
 		return false;
 	}
-	if (!w->provisioning || !workload_holds_quota(w) || w->evicted_at)
+	const struct provisioning_check *p = provisioning_check_of(w, r->name);
+	if (!p || !workload_holds_quota(w) || w->evicted_at)
 		return false;
-	if (provisioning_config_read(c, w->provisioning->check, &config, NULL) == 0)
+	if (provisioning_config_read(c, p->check, &config, NULL) == 0)
 		ret->options = config.options;
 	provisioning_config_done(&config);
 	ret->workload = w;
 	ret->job = w->job;
-	ret->attempt = w->provisioning->attempt;
+	ret->attempt = p->attempt;
+	ret->leads = p == w->provisioning;
+	ret->lead = ret->leads ? r : request_find(c, w->ns, span_of(w->provisioning->request));
 	ret->admitted = w->admitted_at != 0;
 	return true;
 }

@@ -44,9 +44,10 @@ static bool fit_others(struct core *c, struct job *j, uint32_t view, struct plac
 	*ret = (struct placement_decision){.cluster = view};
 	if (j->digest.provisioning_request.len || !w || !w->provisioning)
 		return true;
+	uint64_t asked_for = provisioning_check_managed(w);
 	struct job_term *terms = admission_terms(c, w, w->sets, w->n_sets, &mem);
 	for (size_t i = 0; i < j->digest.n_pod_sets; i++) {
-		bool managed = i >= 64 || w->provisioning->managed & UINT64_C(1) << i;
+		bool managed = i >= 64 || asked_for & UINT64_C(1) << i;
 		any = any || (!managed && j->digest.pod_sets[i].count > 0);
 		if (managed)
 			terms[i].count = 0;

@@ -217,6 +217,86 @@ static bool is_waste(const struct provisioning_request *r, const struct request_
 	return t->phase > PROVISION_FAILED && !r->kept;
 }
 
+/* ---- a round of several requests ---- */
+
+/* How far the member is with all requests of the round; `t`: of the one that leads. */
+static enum provision_phase phase_of_all(struct core *c, const struct workload *w,
+					 const struct provisioning_request *lead,
+					 const struct request_try *t)
+{
+	enum provision_phase phase = t->phase;
+
+	for (const struct provisioning_check *p = w ? w->provisioning : NULL; p; p = p->next) {
+		const struct provisioning_request *r = request_find(c, w->ns, span_of(p->request));
+		const struct request_try *o = r ? request_try_on(r, t->member) : NULL;
+		if (r == lead)
+			continue;
+		/* One that was given up is asked for again while the round stays here. */
+		phase = provision_phase_join(
+		    phase, o && o->phase != PROVISION_CANCELLED ? o->phase : PROVISION_PENDING);
+	}
+	return phase;
+}
+
+/* What another request of the round failed, this one is not wanted for any more. */
+static void end_with_others(struct core *c, struct provisioning_request *r,
+			    const struct provision_try *all)
+{
+	for (size_t i = 0; i < r->tries.len; i++) {
+		struct request_try *t = r->tries.items[i];
+		if (t->phase >= PROVISION_FAILED || all[i].phase < PROVISION_FAILED || r->kept)
+			continue;
+		free(t->message);
+		t->message = xstrdup("Another request of the same workload got no nodes here.");
+		end_try(c, r, t, PROVISION_CANCELLED);
+		r->status_dirty = true;
+	}
+}
+
+static void forget_try(struct provisioning_request *r, const struct request_try *t)
+{
+	size_t at = 0;
+
+	while (r->tries.items[at] != t)
+		at++;
+	free(t->status);
+	free(t->message);
+	free(r->tries.items[at]);
+	memmove(r->tries.items + at, r->tries.items + at + 1,
+		(--r->tries.len - at) * sizeof(struct request_try *));
+}
+
+/* Where the leading request is asked for, this one is too; where that is given up, so is this. */
+static void follow(struct core *c, struct provisioning_request *r,
+		   const struct provisioning_request *lead)
+{
+	const struct request_try *won = request_winner(lead);
+
+	if (r->kept != lead->kept) {
+		r->kept = lead->kept;
+		r->row_dirty = true;
+		request_dirty(c, r);
+	}
+	for (size_t i = 0; i < r->tries.len; i++) {
+		struct request_try *t = r->tries.items[i];
+		const struct request_try *l = request_try_on(lead, t->member);
+		bool wanted = l && (l == won || l->phase < PROVISION_FAILED);
+		if (!wanted && t->phase < PROVISION_FAILED)
+			end_try(c, r, t, PROVISION_CANCELLED);
+	}
+	vec_foreach (&lead->tries, p) {
+		const struct request_try *t = request_try_on(r, (*p)->member);
+		if ((*p)->phase >= PROVISION_FAILED)
+			continue;
+		if (t && t->phase == PROVISION_CANCELLED && t->dispatch.step == DISPATCH_IDLE) {
+			forget_try(r, t);
+			t = NULL;
+		}
+		if (!t)
+			begin_try(c, r, (*p)->member);
+	}
+}
+
 static void carry_out(struct core *c, struct provisioning_request *r,
 		      const struct provision_plan *plan)
 {
@@ -250,8 +330,10 @@ static void decide(struct core *c, struct provisioning_request *r,
 	v.candidates = candidates;
 	for (size_t i = 0; i < r->tries.len; i++) {
 		const struct request_try *t = r->tries.items[i];
-		tries[v.n_tries++] = (struct provision_try){t->member, t->phase, t->since};
+		tries[v.n_tries++] = (struct provision_try){
+		    t->member, phase_of_all(c, terms->workload, r, t), t->since};
 	}
+	end_with_others(c, r, tries);
 	provision_decide(&v, plan);
 	r->verdict = plan->verdict;
 	r->retry_after = plan->retry_after_us;
@@ -270,9 +352,21 @@ static void decide(struct core *c, struct provisioning_request *r,
 	carry_out(c, r, plan);
 }
 
+/* Changes with anything that others of the round have to know. */
+static uint64_t state_of(const struct provisioning_request *r)
+{
+	uint64_t h = (uint64_t)r->kept << 8 | (uint64_t)r->verdict;
+
+	vec_foreach (&r->tries, t)
+		h = (h ^ ((uint64_t)(*t)->member << 8 | (uint64_t)(*t)->phase)) *
+		    UINT64_C(1099511628211);
+	return h;
+}
+
 void request_round(struct core *c, struct provisioning_request *r)
 {
 	struct provisioning_terms terms;
+	uint64_t was = state_of(r);
 
 	drop_lost(c, r);
 	if (!r->exists) {
@@ -286,13 +380,18 @@ void request_round(struct core *c, struct provisioning_request *r)
 	if (!r->complete || !provisioning_check_terms(c, r, &terms))
 		return;
 	enforce_run(c, r);
-	if (terms.workload && !terms.admitted)
+	if (terms.leads && terms.workload && !terms.admitted)
 		drop_unused(c, r);
-	decide(c, r, &terms);
+	if (terms.leads)
+		decide(c, r, &terms);
+	else if (terms.lead)
+		follow(c, r, terms.lead);
 	vec_foreach (&r->tries, t)
 		if (is_waste(r, *t))
 			withdraw(c, r, *t);
-	if (terms.workload)
-		provisioning_check_news(c, terms.workload, r);
+	if (state_of(r) != was)
+		provisioning_check_wake(c, r);
+	if (terms.workload && terms.lead)
+		provisioning_check_news(c, terms.workload, terms.lead);
 	consumer_news(c, r);
 }

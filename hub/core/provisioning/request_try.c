@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "core/dispatch/dependency.h"
+#include "core/kueue/provisioning_check.h"
 #include "core/member.h"
 #include "core/provisioning/request_call.h"
 #include "core/provisioning/request_phase.h"
@@ -169,6 +170,7 @@ static void seen(struct core *c, struct provisioning_request *r, struct request_
 	if (phase != t->phase) {
 		t->phase = phase;
 		r->row_dirty = true;
+		provisioning_check_wake(c, r);
 		if (phase == PROVISION_PROVISIONED && !t->provisioned_at)
 			t->provisioned_at = c->now;
 	}
@@ -185,6 +187,7 @@ static void fail(struct core *c, struct provisioning_request *r, struct request_
 	r->row_dirty = r->status_dirty = true;
 	request_dirty(c, r);
 	request_due(c, r, c->now);
+	provisioning_check_wake(c, r);
 }
 
 static void on_created(struct core *c, struct provisioning_request *r, struct request_try *t,

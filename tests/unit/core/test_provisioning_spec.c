@@ -63,7 +63,7 @@ static struct provisioning_config config_of(const char *json, struct cJSON **ret
 	struct err err;
 
 	assert_int_equal(json_parse(span_of(json), NULL, ret, &err), 0);
-	return (struct provisioning_config){.class = "queued",
+	return (struct provisioning_config){.class = PROVISIONING_QUEUED_CLASS,
 					    .parameters = json_get(*ret, "parameters"),
 					    .managed = json_get(*ret, "managed"),
 					    .node_selector = json_get(*ret, "nodeSelector")};
@@ -107,11 +107,81 @@ static void parameters_are_the_configs_then_the_jobs_and_a_run_ends_after_a_week
 			    "\"provreq.kueue.x-k8s.io/maxRunDurationSeconds\":\"700000\"}"),
 		       NULL, &annotations, &err),
 	    0);
-	provisioning_spec_request(&s, "t", annotations, &out);
+	const struct provisioning_group group = {0, 6};
+	provisioning_spec_request(&s, "r", &group, 1, annotations, &out);
 	assert_string_equal(out.ptr,
-			    "{\"provisioningClassName\":\"queued\",\"parameters\":{\"a\":\"1\","
+			    "{\"provisioningClassName\":\"queued-provisioning.gke.io\","
+			    "\"parameters\":{\"a\":\"1\","
 			    "\"maxRunDurationSeconds\":\"604800\",\"b\":\"2\"},\"podSets\":[{"
-			    "\"count\":6,\"podTemplateRef\":{\"name\":\"t\"}}]}");
+			    "\"count\":6,\"podTemplateRef\":{\"name\":\"ppt-r-worker\"}}]}");
+}
+
+/* Three sets; the templates of the last two differ in a command, those of the first in a GPU. */
+static void pod_sets_that_are_alike_are_asked_for_as_one_where_the_class_takes_several(void **state)
+{
+	static const char *const texts[] = {
+	    "{'spec':{'containers':[{'name':'c','command':['a'],'resources':{'requests':{'cpu':1}"
+	    "}}]}}",
+	    "{'spec':{'containers':[{'name':'c','command':['a'],'resources':{'requests':{'cpu':1,"
+	    "'nvidia.com/gpu':1}}}],'nodeSelector':{'pool':'x'}}}",
+	    "{'spec':{'containers':[{'name':'c','command':['b'],'resources':{'requests':{'cpu':1,"
+	    "'nvidia.com/gpu':1}}}],'nodeSelector':{'pool':'x'}}}",
+	};
+	static const struct {
+		const char *class;
+		enum provisioning_merge merge;
+		bool same; /* the last two templates are the same text */
+		size_t n;
+		struct provisioning_group want[3];
+	} table[] = {
+	    {"check-capacity.autoscaling.x-k8s.io",
+	     PROVISIONING_MERGE_NONE,
+	     true,
+	     3,
+	     {{0, 1}, {1, 6}, {2, 2}}},
+	    {"check-capacity.autoscaling.x-k8s.io",
+	     PROVISIONING_MERGE_TEMPLATES,
+	     false,
+	     3,
+	     {{0, 1}, {1, 6}, {2, 2}}},
+	    {"check-capacity.autoscaling.x-k8s.io",
+	     PROVISIONING_MERGE_TEMPLATES,
+	     true,
+	     2,
+	     {{0, 1}, {1, 8}}},
+	    {"check-capacity.autoscaling.x-k8s.io",
+	     PROVISIONING_MERGE_REQUIREMENTS,
+	     false,
+	     2,
+	     {{0, 1}, {1, 8}}},
+	    /* queued provisioning takes one: the largest */
+	    {PROVISIONING_QUEUED_CLASS, PROVISIONING_MERGE_NONE, false, 1, {{2, 9}}},
+	};
+	const struct workload_digest d = {.pod_sets = sets, .n_pod_sets = 3};
+	const bool managed[3] = {true, true, true};
+	struct cJSON *templates[3];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		struct provisioning_config c = {.class = table[i].class, .merge = table[i].merge};
+		struct provisioning_spec s = {&c, &d, managed};
+		struct provisioning_group got[3];
+		for (size_t k = 0; k < 3; k++) {
+			auto_free char *text = xstrdup(texts[table[i].same && k == 2 ? 1 : k]);
+			for (char *p = text; *p; p++)
+				*p = *p == '\'' ? '"' : *p;
+			assert_int_equal(json_parse(span_of(text), NULL, &templates[k], NULL), 0);
+		}
+		size_t n =
+		    provisioning_spec_groups(&s, (const struct cJSON *const *)templates, got);
+		assert_int_equal(n, table[i].n);
+		for (size_t k = 0; k < n; k++) {
+			assert_int_equal(got[k].set, table[i].want[k].set);
+			assert_int_equal(got[k].count, table[i].want[k].count);
+		}
+		for (size_t k = 0; k < 3; k++)
+			json_free(templates[k]);
+	}
 }
 
 static void details_of_the_status_become_node_selectors(void **state)
@@ -158,6 +228,8 @@ int main(void)
 	    cmocka_unit_test(later_states_go_before_earlier_ones),
 	    cmocka_unit_test(one_set_of_the_largest_template_stands_for_all_that_are_managed),
 	    cmocka_unit_test(parameters_are_the_configs_then_the_jobs_and_a_run_ends_after_a_week),
+	    cmocka_unit_test(
+		pod_sets_that_are_alike_are_asked_for_as_one_where_the_class_takes_several),
 	    cmocka_unit_test(details_of_the_status_become_node_selectors),
 	    cmocka_unit_test(names_are_cut_with_a_hash),
 	};

@@ -132,6 +132,27 @@ static void after_admission_only_revoked_capacity_counts(void **state)
 	assert_int_equal(p.verdict, PROVISION_REJECT);
 }
 
+static void requests_that_go_together_are_as_far_as_the_last_and_end_with_the_first(void **state)
+{
+	static const struct {
+		enum provision_phase a, b, want;
+	} table[] = {
+	    {PROVISION_PROVISIONED, PROVISION_PENDING, PROVISION_PENDING},
+	    {PROVISION_ACCEPTED, PROVISION_PROVISIONED, PROVISION_ACCEPTED},
+	    {PROVISION_PROVISIONED, PROVISION_PROVISIONED, PROVISION_PROVISIONED},
+	    {PROVISION_PROVISIONED, PROVISION_FAILED, PROVISION_FAILED},
+	    {PROVISION_PENDING, PROVISION_BOOKING_EXPIRED, PROVISION_BOOKING_EXPIRED},
+	    {PROVISION_CAPACITY_REVOKED, PROVISION_CANCELLED, PROVISION_CAPACITY_REVOKED},
+	    {PROVISION_CAPACITY_REVOKED, PROVISION_FAILED, PROVISION_CAPACITY_REVOKED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		assert_int_equal(provision_phase_join(table[i].a, table[i].b), table[i].want);
+		assert_int_equal(provision_phase_join(table[i].b, table[i].a), table[i].want);
+	}
+}
+
 static void without_candidates_it_waits(void **state)
 {
 	struct provision_options o = provision_options_default();
@@ -154,6 +175,8 @@ int main(void)
 	    cmocka_unit_test(a_round_that_failed_everywhere_is_retried_with_backoff),
 	    cmocka_unit_test(backoff_is_capped),
 	    cmocka_unit_test(after_admission_only_revoked_capacity_counts),
+	    cmocka_unit_test(
+		requests_that_go_together_are_as_far_as_the_last_and_end_with_the_first),
 	    cmocka_unit_test(without_candidates_it_waits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
