@@ -108,7 +108,7 @@ int admit_command(struct core *c, struct command *cmd)
 	if (finalizer && (cmd->verb == COMMAND_CREATE ||
 			  (cmd->verb == COMMAND_UPDATE && has_finalizer(c, cmd, finalizer))))
 		add_finalizer(&cmd->draft, finalizer);
-	if (k->is_job && workload_admit_job(c, cmd) < 0)
+	if (k->is_job && (workload_admit_job(c, cmd) < 0 || quota_admit_job(c, cmd) < 0))
 		return err_errno(cmd->err.kind);
 	if (k->is_job && cmd->verb == COMMAND_CREATE)
 		add_accepted_status(c, cmd, &cmd->draft);

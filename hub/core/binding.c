@@ -1,6 +1,7 @@
 #include "core/binding.h"
 
 #include "core/admission/pump.h"
+#include "core/dispatch/amend.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/object_writer.h"
@@ -313,6 +314,18 @@ static void add_swap(const struct job *j, struct buf *b)
 	add_condition(b, "HotSwap", true, reason, words, swap_since(j));
 }
 
+/* Only while its member refuses what its user wrote. */
+static void add_edit(const struct job *j, struct buf *b)
+{
+	usec since = 0;
+	const char *words = amend_refusal(j, &since);
+
+	if (!words)
+		return;
+	buf_add_char(b, ',');
+	add_condition(b, "EditApplied", false, "EditRefused", words, since);
+}
+
 static void add_status(const struct core *c, const struct job *j, struct buf *b)
 {
 	const struct member *m = member_placed(c, j);
@@ -333,6 +346,7 @@ static void add_status(const struct core *c, const struct job *j, struct buf *b)
 						    : "The copy is being created on the member.",
 			      j->decided_at);
 		add_swap(j, b);
+		add_edit(j, b);
 	} else {
 		add_condition(b, "Scheduled", false,
 			      j->top_reason ? j->top_reason : "Unschedulable",

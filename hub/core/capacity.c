@@ -1,6 +1,10 @@
 #include "core/capacity.h"
 
+#include "core/admission/settle.h"
+#include "core/assignment.h"
 #include "core/capacity_row.h"
+#include "core/job.h"
+#include "core/member.h"
 #include "core/member_view.h"
 #include "core/swap/node_jobs.h"
 #include "kube/node_info.h"
@@ -89,6 +93,40 @@ void capacity_sweep(struct core *c)
 		if (m)
 			capacity_pod_reap(c, m);
 	}
+}
+
+/* ---- an edit of a job that is placed ---- */
+
+static void tell_ledger(struct core *c, const struct member *m, const struct job *j)
+{
+	vec_foreach (&j->pods, it) {
+		const struct member_pod *p = *it;
+		if (p->observed && !p->out && p->member == m->number)
+			(void)ledger_observe(c->ledger, j->number, p->set, p->node);
+	}
+	for (uint32_t set = 0; j->spent && set < j->digest.n_pod_sets; set++)
+		for (uint32_t n = 0; n < j->spent[set]; n++)
+			(void)ledger_observe(c->ledger, j->number, set, NODE_NONE);
+}
+
+void capacity_reshape(struct core *c, struct job *j)
+{
+	const struct propagation_policy *p = settle_policy(c, j);
+	const struct member *m = member_placed(c, j);
+	auto_arena mem = ARENA_INIT;
+	struct fit_slot *slots;
+	struct err err = ERR_INIT;
+
+	if (!j->holds || !m || m->view == CLUSTER_NONE ||
+	    (job_ask(c, j, p, &err) < 0 && job_ask_anywhere(c, j, p, &err) < 0))
+		return;
+	size_t n = assignment_unpack(c->fleet, m->view, span_make(j->assignment, j->assignment_len),
+				     &mem, &slots);
+	(void)ledger_drop(c->ledger, j->number);
+	if (ledger_assume(c->ledger, j->number, j->shape, m->view, slots, n, 0, &err) < 0)
+		log_warn(c->log, "an edited job is not in the ledger", "job=%s/%s error=\"%s\"",
+			 j->ns, j->name, err.text);
+	tell_ledger(c, m, j);
 }
 
 /* ---- restart ---- */

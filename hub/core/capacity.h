@@ -32,6 +32,9 @@ bool capacity_clear(struct core *c, struct member *m);
 bool capacity_pod_is_known(const struct core *c, const struct member *m, struct span key);
 /* Drops a member's nodes and pods from memory alone. */
 void capacity_forget(struct core *c, struct member *m);
+/* The pods of a placed job are others than they were when it was placed: what is still to come of
+ * them is held, on its nodes as far as these were chosen, against its cluster's totals beyond. */
+void capacity_reshape(struct core *c, struct job *j);
 /* Takes away what is kept of a job that holds nothing any more: one row, with its flush. */
 void capacity_settle(struct core *c, struct job *j);
 

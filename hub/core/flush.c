@@ -2,6 +2,7 @@
 
 #include "core/binding.h"
 #include "core/capacity.h"
+#include "core/dispatch/amend.h"
 #include "core/dispatch/courier.h"
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
@@ -12,9 +13,9 @@
 
 #include <errno.h>
 
-/* status, binding, unit, live row, three retention rows, two rows of a finalizer, spent pods, and
- * two of what it needs. */
-#define ROWS_PER_JOB 13
+/* status, binding, unit, live row, three retention rows, two rows of a finalizer, spent pods,
+ * edits, and two of what it needs. */
+#define ROWS_PER_JOB 14
 
 void core_job_dirty(struct core *c, struct job *j)
 {
@@ -179,6 +180,7 @@ static void flush_job(struct core *c, struct job *j)
 {
 	capacity_settle(c, j);
 	prepare_flush(c, j);
+	amend_flush(c, j);
 	if (j->finalize) {
 		vec_foreach (&j->events, e)
 			free(e->message);

@@ -1,6 +1,7 @@
 #include "core/intake.h"
 
 #include "core/admit.h"
+#include "core/dispatch/amend.h"
 #include "core/flush.h"
 #include "core/kueue/kueue.h"
 #include "core/query.h"
@@ -78,6 +79,10 @@ static bool take(struct core *c, struct command *cmd)
 		return true;
 	}
 	cmd->admitted = true;
+	if (amend_note(c, cmd) < 0) {
+		registry_answer(c->batch, cmd);
+		return true;
+	}
 	if (registry_execute(c->batch, cmd) != -EINPROGRESS)
 		return true;
 	inbox_untake(c->inbox, cmd);

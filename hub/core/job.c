@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "core/admission/pump.h"
 #include "core/admission/settle.h"
+#include "core/dispatch/amend.h"
 #include "core/dispatch/prepare.h"
 #include "core/kueue/topology.h"
 #include "core/kueue/workload.h"
@@ -138,8 +139,13 @@ bool job_update(struct core *c, struct job *j, const struct store_object *o)
 
 	auto_free char *class =
 	    xstrndup(j->digest.priority_class.ptr, j->digest.priority_class.len);
+	size_t sets = j->digest.n_pod_sets;
 	if (changed && take_digest(j, o->digest, NULL) < 0)
 		return false;
+	if (j->spent && j->digest.n_pod_sets > sets) {
+		j->spent = xrealloc(j->spent, j->digest.n_pod_sets * sizeof(*j->spent));
+		memset(j->spent + sets, 0, (j->digest.n_pod_sets - sets) * sizeof(*j->spent));
+	}
 	take_flags(j, o);
 	j->finished = j->finished || was_finished;
 	if (changed && !span_is(j->digest.priority_class, class))
@@ -216,6 +222,7 @@ void job_destroy(struct core *c, struct job *j)
 	free(j->needs);
 	free(j->domains);
 	free(j->copy_text);
+	amend_free(j);
 	free(j->status);
 	free(j->top_reason);
 	free(j);

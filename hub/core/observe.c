@@ -54,7 +54,7 @@ static void job_observe(struct core *c, const struct kind *kind, const struct st
 	if (j) {
 		int64_t was = j->generation;
 		settle_changed(c, j, job_update(c, j, o));
-		if (j->generation != was)
+		if (j->generation != was || j->amendment)
 			settle_edited(c, j);
 		return;
 	}

@@ -319,6 +319,44 @@ static void add_node(const struct elastic_tree *tree, uint32_t node, struct buf 
 	buf_add_str(b, first ? "}" : "]}");
 }
 
+static bool same_totals(const struct job *a, const struct job *b)
+{
+	struct elastic_quantity x[JOB_MAX_RESOURCES], y[JOB_MAX_RESOURCES];
+	size_t n, m;
+
+	job_total(a, x, &n);
+	job_total(b, y, &m);
+	if (n != m)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+		while (k < m && !span_eq(x[i].resource, y[k].resource))
+			k++;
+		if (k == m || x[i].value != y[k].value)
+			return false;
+	}
+	return true;
+}
+
+int quota_admit_job(struct core *c, struct command *cmd)
+{
+	auto_arena mem = ARENA_INIT;
+	struct job edited = {.number = 0};
+	const struct job *j;
+
+	if (cmd->verb != COMMAND_UPDATE || !cmd->draft.digest)
+		return 0;
+	j = job_by_key(c, cmd->kind->type, span_of(cmd->ns), span_of(cmd->name));
+	if (!j || !j->holds || !j->unit ||
+	    job_digest_unpack(span_make(cmd->draft.digest, cmd->draft.digest_len), &mem,
+			      &edited.digest) < 0 ||
+	    same_totals(j, &edited))
+		return 0;
+	return err_set_field(&cmd->err, ERR_INVALID, "spec",
+			     "what the job's pods ask for in all is immutable while it holds "
+			     "elastic quota; suspend it first");
+}
+
 void quota_flush(struct core *c)
 {
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_ELASTIC_QUOTA_TREE);

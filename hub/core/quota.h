@@ -21,6 +21,10 @@ void quota_observe_queue(struct core *c, const struct store_object *queue);
  * Fills the command's answer; 0 when it may go on. */
 int quota_admit_command(struct core *c, struct command *cmd);
 
+/* Before an UPDATE of a job is taken: what its pods ask for stays while it holds quota of the tree.
+ * ERR_INVALID into cmd->err. */
+int quota_admit_job(struct core *c, struct command *cmd);
+
 /* A dry run of the tree's deletion: warnings. */
 void quota_preview_delete(struct core *c, struct command *cmd);
 

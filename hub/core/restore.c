@@ -6,6 +6,7 @@
 #include "core/assignment.h"
 #include "core/binding.h"
 #include "core/capacity.h"
+#include "core/dispatch/amend.h"
 #include "core/dispatch/courier.h"
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
@@ -124,6 +125,7 @@ struct job *restore_job(struct core *c, const struct kind *kind, const struct st
 	if (j->finished)
 		j->phase = copy_info_phase(kind->type, store_object_part(o, o->extents.status));
 	prepare_revive(c, j);
+	amend_revive(c, j);
 	workload_restore_job(c, j);
 	restore_unit(c, j);
 	restore_placement(c, j);

@@ -203,15 +203,17 @@ struct job {
 	enum dispatch_order order; /* to send once `dispatch` is durable */
 	char order_uid[DISPATCH_UID_MAX];
 	uint64_t order_epoch; /* of its plan: what the copy has to say */
-	char *copy_text;      /* RESUMING: the copy as it was read, or NULL */
+	char *copy_text;      /* the copy as it was read, for a rewrite or an amendment, or NULL */
 	size_t copy_len;
-	uint64_t order_id;	/* of the call in flight, 0 none */
-	uint64_t copy_revision; /* of the copy's newest state that was seen */
-	bool copy_seen;		/* during a relist */
-	bool holds;		/* charged in ledger and quota */
-	size_t prepare_at;	/* next dependency to prepare */
-	char *needs;		/* paths of what its copy needs, as stored, or NULL */
-	uint32_t needs_member;	/* on which member */
+	uint64_t order_id;	     /* of the call in flight, 0 none */
+	uint64_t copy_revision;	     /* of the copy's newest state that was seen */
+	bool copy_seen;		     /* during a relist */
+	bool holds;		     /* charged in ledger and quota */
+	size_t prepare_at;	     /* next dependency to prepare */
+	struct amendment *amendment; /* edits that its copy lacks (dispatch/amend.h), or NULL */
+	bool edit_row;		     /* its row in truth exists */
+	char *needs;		     /* paths of what its copy needs, as stored, or NULL */
+	uint32_t needs_member;	     /* on which member */
 	/* Records of its pods wherever they are, unordered; those of earlier placements too. */
 	struct VEC(struct member_pod *) pods;
 	uint32_t live_pods;	/* on the member of `dispatch`, as the pod stream shows */

@@ -41,6 +41,7 @@ HOOK_DEFAULT(job_set_default);
 HOOK_VALIDATE(job_set_validate);
 HOOK_DEFAULT(ray_job_default);
 HOOK_VALIDATE(ray_job_validate);
+HOOK_DEFAULT(ray_cluster_default);
 HOOK_VALIDATE(ray_cluster_validate);
 
 /* propagation_policy.c, fleet_kinds.c */

@@ -25,6 +25,12 @@ void ray_job_default(const struct kind *k, struct cJSON *object, const struct ki
 	job_shape_keep_suspend(k, object, w);
 }
 
+/* KubeRay gives its suspend field no default. */
+void ray_cluster_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
+{
+	job_shape_keep_suspend(k, object, w);
+}
+
 static void check_group(const struct cJSON *g, const char *root, size_t i, struct map *names,
 			struct field_errors *errors)
 {

@@ -4,6 +4,7 @@
 #include "core/assignment.h"
 #include "core/binding.h"
 #include "core/capacity.h"
+#include "core/dispatch/amend.h"
 #include "core/dispatch/courier.h"
 #include "core/domain.h"
 #include "core/job.h"
@@ -441,13 +442,9 @@ void settle_changed(struct core *c, struct job *j, bool asks_changed)
 
 void settle_edited(struct core *c, struct job *j)
 {
-	const struct member *m = member_placed(c, j);
-
-	if (!m || j->finished || j->deleting || j->gone || workload_sync(c, j) ||
-	    j->dispatch.step == DISPATCH_STOPPING || j->dispatch.step == DISPATCH_WITHDRAWING)
+	if (j->finished || j->deleting || j->gone || workload_sync(c, j))
 		return;
-	job_event_add(c, j, "Warning", "EditNotApplied",
-		      "Cluster %s goes on with the job as it was when it was sent there; the edit "
-		      "counts when the job starts anew",
-		      m->name);
+	if (!j->workload)
+		capacity_reshape(c, j);
+	amend_begin(c, j);
 }

@@ -38,7 +38,7 @@ void settle_unparked(struct core *c, struct job *j);
 void settle_finished(struct core *c, struct job *j);
 /* The hub's object: its user suspended or resumed it, deleted it, or it is gone. */
 void settle_changed(struct core *c, struct job *j, bool asks_changed);
-/* Its user edited its spec: a placed job starts anew with it, or goes on and its user is told. */
+/* Its user edited it: a placed job starts anew with that, or its copy is edited too. */
 void settle_edited(struct core *c, struct job *j);
 
 #endif

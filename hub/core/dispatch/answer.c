@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "core/admission/settle.h"
+#include "core/dispatch/amend.h"
 #include "core/dispatch/courier.h"
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
@@ -151,8 +152,13 @@ static void on_read(struct core *c, struct job *j, const struct order_outcome *r
 		job_event_add(c, j, "Warning", "SyncFailed", "%s", j->dispatch_message);
 	}
 	bool ours = e.kind == EVENT_READ_OURS;
-	if (ours && j->dispatch.step == DISPATCH_RESUMING && !keep_text(j, r->body))
+	bool resumes = j->dispatch.step == DISPATCH_RESUMING;
+	if (ours && (resumes || j->dispatch.edited))
+		e.has_text = keep_text(j, r->body);
+	if (ours && !e.has_text && resumes)
 		e.kind = EVENT_UNFIT;
+	else if (ours && !e.has_text && j->dispatch.edited)
+		e.kind = EVENT_NOT_SENT;
 	courier_feed(c, j, &e);
 	if (ours)
 		answer_seen(c, j, &r->copy);
@@ -195,6 +201,46 @@ static void on_rewritten(struct core *c, struct job *j, const struct order_outco
 	courier_feed(c, j, &e);
 }
 
+/* A copy that changed since it was read is read again. */
+static void on_amended(struct core *c, struct job *j, const struct order_outcome *r)
+{
+	struct dispatch_event e = {EVENT_NOT_SENT, .pods_gone = j->live_pods == 0};
+
+	if (r->http_code / 100 == 2) {
+		answer_note(j, NULL);
+		amend_answered(c, j, true, NULL);
+		if (r->has_copy)
+			answer_seen(c, j, &r->copy);
+		return;
+	}
+	answer_note(j, r->err.text);
+	if (r->http_code == 404)
+		e.kind = EVENT_READ_ABSENT;
+	else if (r->http_code == 400 || r->http_code == 413 || r->http_code == 422)
+		amend_answered(c, j, false, r->err.text);
+	if (r->http_code != 400 && r->http_code != 413 && r->http_code != 422)
+		courier_feed(c, j, &e);
+}
+
+/* A body that cannot be made, because the job is another than the copy was made of, is no matter of
+ * time. */
+void answer_none(struct core *c, struct job *j, enum dispatch_order what,
+		 const struct order_outcome *r)
+{
+	bool sent = r->outcome != OUTCOME_NOT_SENT;
+	bool unfit = !sent && r->err.kind == ERR_INVALID;
+	struct dispatch_event e = {sent ? EVENT_UNKNOWN : EVENT_NOT_SENT};
+
+	answer_note(j, r->err.text);
+	if (unfit && what == DISPATCH_ORDER_AMEND) {
+		amend_answered(c, j, false, r->err.text);
+		return;
+	}
+	if (unfit && what == DISPATCH_ORDER_REWRITE)
+		e.kind = EVENT_UNFIT;
+	courier_feed(c, j, &e);
+}
+
 /* An answer that is not a list that was read to its end proves nothing. */
 static void on_read_pods(struct core *c, struct job *j, const struct order_outcome *r)
 {
@@ -231,6 +277,9 @@ void answer_take(struct core *c, struct job *j, enum dispatch_order what,
 		return;
 	case DISPATCH_ORDER_REWRITE:
 		on_rewritten(c, j, r);
+		return;
+	case DISPATCH_ORDER_AMEND:
+		on_amended(c, j, r);
 		return;
 	case DISPATCH_ORDER_START:
 		if (r->http_code / 100 == 2)

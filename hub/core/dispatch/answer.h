@@ -19,5 +19,8 @@ void answer_seen(struct core *c, struct job *j, const struct copy_info *copy);
 /* The job's order in flight was answered. */
 void answer_take(struct core *c, struct job *j, enum dispatch_order what,
 		 const struct order_outcome *r);
+/* It was not: nobody knows what became of it, or it was not sent. */
+void answer_none(struct core *c, struct job *j, enum dispatch_order what,
+		 const struct order_outcome *r);
 
 #endif

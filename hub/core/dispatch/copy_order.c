@@ -1,9 +1,11 @@
 #include "core/dispatch/copy_order.h"
 
 #include "base/json.h"
+#include "core/dispatch/amend.h"
 #include "core/domain.h"
 #include "core/kueue/pod_set_updates.h"
 #include "core/member.h"
+#include "kinds/job_amend.h"
 #include "kinds/job_rewrite.h"
 
 struct copy_build {
@@ -16,6 +18,8 @@ struct copy_build {
 #define UPDATES "podSetUpdates"
 /* Another: the copy as it was read. */
 #define PRESENT "present"
+/* Another: the paths of what it lacks. */
+#define EDITS "edits"
 
 /* Net thread. */
 static int build_copy(struct order *o, struct err *reterr)
@@ -27,12 +31,15 @@ static int build_copy(struct order *o, struct err *reterr)
 	int r = json_parse(span_make(o->body, o->body_len), NULL, &job, reterr);
 	auto_json *updates = r == 0 ? json_take(job, UPDATES) : NULL;
 	auto_json *present = r == 0 ? json_take(job, PRESENT) : NULL;
+	auto_json *edits = r == 0 ? json_take(job, EDITS) : NULL;
 	const struct job_copy_options options = {.hub_uid = b->hub_uid,
 						 .job_uid = b->job_uid,
 						 .epoch = b->epoch,
-						 .suspend = true,
+						 .suspend = !edits,
 						 .pod_set_updates = updates};
-	if (r == 0)
+	if (r == 0 && edits)
+		r = job_amend(b->kind, present, job, edits, &options, &out, reterr);
+	else if (r == 0)
 		r = present ? job_rewrite(b->kind, present, job, &options, &out, reterr)
 			    : job_copy_make(b->kind, job, &options, &out, reterr);
 	if (r < 0) {
@@ -55,7 +62,7 @@ static struct order *call(const struct member *m, const char *method, char *take
 /* What a copy is made of: metadata and spec. Managers' fields may be more than all the rest, and
  * none of them leaves the hub. */
 static char *copy_parts(const struct store_object *o, const struct buf *updates,
-			struct span present, size_t *ret_len)
+			struct span present, struct span edits, size_t *ret_len)
 {
 	struct span key, value, meta = store_object_part(o, o->extents.metadata);
 	struct buf b = BUF_MAX(2 * STORE_MAX_OBJECT);
@@ -80,12 +87,17 @@ static char *copy_parts(const struct store_object *o, const struct buf *updates,
 		buf_add_str(&b, ",\"" PRESENT "\":");
 		buf_add_span(&b, present);
 	}
+	if (edits.len) {
+		buf_add_str(&b, ",\"" EDITS "\":");
+		buf_add_span(&b, edits);
+	}
 	buf_add_char(&b, '}');
 	return buf_steal(&b, ret_len);
 }
 
 /* A body that build_copy() makes on the net thread. */
-static bool build_later(struct core *c, const struct job *j, struct span present, struct order *o)
+static bool build_later(struct core *c, struct job *j, struct span present, bool amends,
+			struct order *o)
 {
 	auto_buf updates = BUF_MAX(STORE_MAX_OBJECT);
 	struct store_object stored;
@@ -101,20 +113,21 @@ static bool build_later(struct core *c, const struct job *j, struct span present
 		workload_pod_set_updates(c, j->workload, &updates);
 	else
 		domain_updates(j, &updates);
-	o->body = copy_parts(&stored, &updates, present, &o->body_len);
+	o->body = copy_parts(&stored, &updates, present,
+			     amends ? amend_sent(j, &stored) : SPAN_NONE, &o->body_len);
 	o->build = build_copy;
 	o->build_arg = b;
 	return o->body != NULL;
 }
 
-static struct order *create_order(struct core *c, const struct job *j, const struct member *m)
+static struct order *create_order(struct core *c, struct job *j, const struct member *m)
 {
 	auto_buf path = BUF_INIT;
 
 	member_path(j->kind, j->ns, NULL, &path);
 	struct order *o = call(m, "POST", buf_steal(&path, NULL));
 	o->content_type = "application/json";
-	return build_later(c, j, SPAN_NONE, o) ? o : order_destroy(o);
+	return build_later(c, j, SPAN_NONE, false, o) ? o : order_destroy(o);
 }
 
 #define EPOCH_PATH "/metadata/annotations/muster.dev~1epoch"
@@ -167,16 +180,19 @@ static struct order *forget_start_order(const struct job *j, const struct member
 	return o;
 }
 
-static struct order *rewrite_order(struct core *c, const struct job *j, const struct member *m,
-				   const char *path)
+/* A patch of the copy as it was read. */
+static struct order *patch_order(struct core *c, struct job *j, const struct member *m,
+				 const char *path, bool amends)
 {
-	if (!j->copy_text)
+	struct span present = span_make(j->copy_text, j->copy_len);
+
+	if (!j->copy_text || (amends && !j->amendment))
 		return NULL;
-	if (has_start_time(j))
+	if (!amends && has_start_time(j))
 		return forget_start_order(j, m, path);
 	struct order *o = call(m, "PATCH", xstrdup(path));
 	o->content_type = "application/merge-patch+json";
-	return build_later(c, j, span_make(j->copy_text, j->copy_len), o) ? o : order_destroy(o);
+	return build_later(c, j, present, amends, o) ? o : order_destroy(o);
 }
 
 struct order *copy_order_delete(const struct member *m, const char *path, const char *uid)
@@ -210,7 +226,7 @@ static struct order *pods_order(const struct job *j, const struct member *m)
 	return o;
 }
 
-struct order *copy_order_make(struct core *c, const struct job *j, const struct member *m,
+struct order *copy_order_make(struct core *c, struct job *j, const struct member *m,
 			      enum dispatch_order what)
 {
 	auto_buf path = BUF_INIT;
@@ -222,12 +238,13 @@ struct order *copy_order_make(struct core *c, const struct job *j, const struct 
 	member_path(j->kind, j->ns, j->name, &path);
 	if (what == DISPATCH_ORDER_READ) {
 		struct order *o = call(m, "GET", buf_steal(&path, NULL));
-		o->whole = j->dispatch.step == DISPATCH_RESUMING;
+		o->whole =
+		    j->dispatch.step == DISPATCH_RESUMING || j->dispatch.step == DISPATCH_STARTED;
 		return o;
 	}
 	if (what == DISPATCH_ORDER_START || what == DISPATCH_ORDER_STOP)
 		return suspend_order(j, m, buf_steal(&path, NULL), what == DISPATCH_ORDER_STOP);
-	if (what == DISPATCH_ORDER_REWRITE)
-		return rewrite_order(c, j, m, path.ptr);
+	if (what == DISPATCH_ORDER_REWRITE || what == DISPATCH_ORDER_AMEND)
+		return patch_order(c, j, m, path.ptr, what == DISPATCH_ORDER_AMEND);
 	return what == DISPATCH_ORDER_DELETE ? copy_order_delete(m, path.ptr, j->order_uid) : NULL;
 }

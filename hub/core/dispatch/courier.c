@@ -4,6 +4,7 @@
 #include "core/admission/settle.h"
 #include "core/binding.h"
 #include "core/cursors.h"
+#include "core/dispatch/amend.h"
 #include "core/dispatch/answer.h"
 #include "core/dispatch/copy_order.h"
 #include "core/dispatch/dependency_look.h"
@@ -112,6 +113,8 @@ void courier_feed(struct core *c, struct job *j, const struct dispatch_event *e)
 		j->order_epoch = plan.copy_epoch;
 	}
 	follow(c, j, &was);
+	if (j->amendment && !dispatch_has_standing_copy(&plan.next))
+		amend_drop(c, j);
 	if (j->binding_dirty || j->order != DISPATCH_ORDER_NONE)
 		core_job_dirty(c, j);
 	if (plan.next.retry_at)
@@ -159,16 +162,6 @@ static void orphan_retry(struct core *c, struct member *m, struct call *call)
 					 call->stream, c->now + USEC_PER_SEC});
 }
 
-/* A body that cannot be made, because the job is another than the copy was made of, is no matter of
- * time. */
-static enum dispatch_event_kind unanswered(enum dispatch_order what, const struct order_outcome *r)
-{
-	if (r->outcome != OUTCOME_NOT_SENT)
-		return EVENT_UNKNOWN;
-	return what == DISPATCH_ORDER_REWRITE && r->err.kind == ERR_INVALID ? EVENT_UNFIT
-									    : EVENT_NOT_SENT;
-}
-
 void courier_outcome(struct core *c, const struct fact *f)
 {
 	const struct order_outcome *r = &f->result;
@@ -193,12 +186,10 @@ void courier_outcome(struct core *c, const struct fact *f)
 		if (m)
 			request_try_outcome(c, call, r);
 	} else if (j && m && member_of(c, j) == m && j->order_id == r->order_id) {
-		if (answered) {
+		if (answered)
 			answer_take(c, j, call->order, r);
-		} else {
-			answer_note(j, r->err.text);
-			courier_feed(c, j, &(struct dispatch_event){unanswered(call->order, r)});
-		}
+		else
+			answer_none(c, j, call->order, r);
 	}
 	free(call->thing);
 	free(call->uid);

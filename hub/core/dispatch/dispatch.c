@@ -93,9 +93,14 @@ static void on_ours_started(struct dispatch_plan *p, const struct dispatch_event
 	/* What the stream tells late may be of before the copy was parked. */
 	if (strcmp(s->uid, e->uid) != 0 || e->epoch != s->epoch)
 		return;
-	if (!e->suspended) {
+	if (!e->suspended && s->edited && s->reading) {
+		/* What the stream tells meanwhile is no answer: the text is needed. */
 		s->start_seen = true;
-		s->failures = 0;
+		if (e->has_text)
+			dispatch_order(p, DISPATCH_ORDER_AMEND);
+	} else if (!e->suspended) {
+		s->start_seen = true;
+		s->failures = s->edited ? s->failures : 0;
 		if (s->reading || !s->in_flight)
 			dispatch_order(p, DISPATCH_ORDER_NONE);
 	} else if (s->reading) {
@@ -206,7 +211,8 @@ static void look_again(struct dispatch_plan *p)
 		dispatch_order(p, DISPATCH_ORDER_PREPARE);
 		break;
 	case DISPATCH_STARTED:
-		dispatch_order(p, p->next.start_seen ? DISPATCH_ORDER_NONE : DISPATCH_ORDER_READ);
+		dispatch_order(p, p->next.start_seen && !p->next.edited ? DISPATCH_ORDER_NONE
+									: DISPATCH_ORDER_READ);
 		break;
 	case DISPATCH_RESUMING:
 		dispatch_order(p, DISPATCH_ORDER_PREPARE);
@@ -239,7 +245,7 @@ static void on_finished(struct dispatch_plan *p)
 		return;
 	p->next.step = DISPATCH_FINISHED;
 	p->next.target = 0;
-	p->next.released = false;
+	p->next.released = p->next.edited = false;
 	p->next.start_seen = true;
 	dispatch_order(p, DISPATCH_ORDER_NONE);
 	p->durable = true;
@@ -271,6 +277,27 @@ static void on_restarted(struct dispatch_plan *p)
 		s->step = DISPATCH_CREATING; /* the lost process may have sent its create */
 	if (s->step != DISPATCH_PARKED)	     /* its stream goes on where it was */
 		look_again(p);
+}
+
+static void on_amended(struct dispatch_plan *p, const struct dispatch_event *e, usec now)
+{
+	p->next.edited = false;
+	if (p->next.step != DISPATCH_STARTED) {
+		dispatch_park_answer(p, e, now); /* it is on its way out: too late */
+		return;
+	}
+	p->next.failures = 0;
+	dispatch_order(p, DISPATCH_ORDER_NONE);
+}
+
+/* A running copy is amended as soon as nothing else is awaited of it. */
+static void follow_edit(struct dispatch_plan *p)
+{
+	const struct dispatch_state *s = &p->next;
+
+	if (s->step == DISPATCH_STARTED && s->start_seen && s->edited && !s->in_flight &&
+	    !s->retry_at)
+		dispatch_order(p, DISPATCH_ORDER_READ);
 }
 
 static void on_refused(struct dispatch_plan *p, usec now)
@@ -349,6 +376,13 @@ struct dispatch_plan dispatch_next(const struct dispatch_state *state,
 	case EVENT_UNFIT:
 		dispatch_park_answer(&p, event, now);
 		break;
+	case EVENT_EDITED:
+		s->edited = true;
+		break;
+	case EVENT_AMENDED:
+	case EVENT_AMEND_REFUSED:
+		on_amended(&p, event, now);
+		break;
 	case EVENT_MEMBER_DEAD:
 		if (s->step == DISPATCH_LEAVING && s->target != s->member)
 			dispatch_arrive(&p);
@@ -366,5 +400,6 @@ struct dispatch_plan dispatch_next(const struct dispatch_state *state,
 	default:
 		break;
 	}
+	follow_edit(&p);
 	return p;
 }

@@ -25,6 +25,11 @@
  * started; placed on another, it first goes (DISPATCH_LEAVING), by rule 3, and only then does
  * anything begin there. A copy that cannot be parked, because its member refuses, is deleted.
  *
+ * What users write into a job while its copy runs is carried over to the copy (AMEND): it is read,
+ * and patched as it was read, so that a patch which comes late changes nothing. The state only
+ * knows that there is something to carry over (`edited`); what that is, and whether it is still
+ * lacking after a restart, is the caller's to know (amend.h).
+ *
  * plan.durable says that plan.next must be committed before plan.order is sent. The caller then
  * performs the order and feeds its outcome back. Live operation, restart and the simulation tests
  * run the same function; on restart the caller loads the durable state and sends EVENT_RESTARTED.
@@ -64,6 +69,7 @@ struct dispatch_state {
 	bool copy_gone;		    /* WITHDRAWING, LEAVING: read as absent; pods may remain */
 	bool released; /* WITHDRAWING, STOPPING: was parked, or never began: nothing is held */
 	/* not durable */
+	bool edited;	   /* the copy lacks what users have written into the job since */
 	bool copy_stopped; /* STOPPING: seen suspended and marked; pods may remain */
 	bool in_flight;	   /* an order waits for its outcome */
 	bool reading;	   /* that order is a read, of the copy or of pods */
@@ -95,6 +101,9 @@ enum dispatch_event_kind {
 	EVENT_STOPPED,	       /* the stop was answered 2xx; `epoch` */
 	EVENT_REWRITTEN,       /* the rewrite was answered 2xx */
 	EVENT_UNFIT,	       /* the parked copy cannot become what is to run: make it anew */
+	EVENT_EDITED,	       /* the copy lacks an edit of the job */
+	EVENT_AMENDED,	       /* the amendment was answered 2xx */
+	EVENT_AMEND_REFUSED,   /* the member does not take it: the copy goes on without */
 	EVENT_MEMBER_DEAD,     /* the operator declared it: absence is granted */
 	EVENT_TIMER,	       /* retry_at has come */
 	EVENT_RESTARTED,       /* the process started again; in-flight orders are lost */
@@ -108,6 +117,7 @@ struct dispatch_event {
 	uint64_t epoch;	 /* READ_OURS, STOPPED: as the copy says */
 	bool suspended;	 /* READ_OURS: as the member shows it */
 	bool pods_gone;	 /* GONE, READ_ABSENT, READ_FOREIGN: whether the stream shows no pod */
+	bool has_text;	 /* READ_OURS: a read's answer, and the caller keeps the copy's text */
 };
 
 enum dispatch_order {
@@ -122,13 +132,14 @@ enum dispatch_order {
 	/* The suspended copy, as it was just read, becomes what the hub wants to run in this epoch.
 	 */
 	DISPATCH_ORDER_REWRITE,
+	DISPATCH_ORDER_AMEND, /* the running copy, as it was just read, is edited as its job was */
 	DISPATCH_ORDER_MAX,
 };
 
 struct dispatch_plan {
 	struct dispatch_state next;
 	enum dispatch_order order;
-	char uid[DISPATCH_UID_MAX]; /* START, STOP, REWRITE, DELETE: whose */
+	char uid[DISPATCH_UID_MAX]; /* START, STOP, REWRITE, AMEND, DELETE: whose */
 	uint64_t copy_epoch;	    /* START, STOP: what the copy has to say */
 	bool durable;		    /* commit `next` before sending `order` */
 	bool freed; /* quota and capacity may be given back (again: giving back is idempotent) */
@@ -140,6 +151,9 @@ struct dispatch_plan {
 struct dispatch_plan dispatch_next(const struct dispatch_state *state,
 				   const struct dispatch_event *event, usec now);
 
+/* Whether a copy stands, or may, that is not to go: what is written into the job now has to be
+ * carried over to it. */
+bool dispatch_has_standing_copy(const struct dispatch_state *state);
 /* Whether the job may be placed: it has no placement, or is parked. */
 bool dispatch_is_free(const struct dispatch_state *state);
 /* Whether quota and capacity are held for it, on which member: `target` of one that leaves. */

@@ -4,6 +4,14 @@
 #include "base/compat.h"
 #include "core/dispatch/dispatch.h"
 
+bool dispatch_has_standing_copy(const struct dispatch_state *s)
+{
+	return s->step == DISPATCH_CREATING || s->step == DISPATCH_CONFLICT ||
+	       s->step == DISPATCH_SUSPENDED || s->step == DISPATCH_STARTED ||
+	       s->step == DISPATCH_STOPPING || s->step == DISPATCH_PARKED ||
+	       s->step == DISPATCH_RESUMING;
+}
+
 bool dispatch_is_free(const struct dispatch_state *s)
 {
 	return s->step == DISPATCH_IDLE || s->step == DISPATCH_PARKED;
@@ -32,7 +40,8 @@ const char *dispatch_step_name(enum dispatch_step step)
 const char *dispatch_order_name(enum dispatch_order o)
 {
 	static const char *const names[DISPATCH_ORDER_MAX] = {
-	    "none", "prepare", "create", "read", "start", "delete", "read pods", "stop", "rewrite",
+	    "none",   "prepare",   "create", "read",	"start",
+	    "delete", "read pods", "stop",   "rewrite", "amend",
 	};
 	return o >= DISPATCH_ORDER_NONE && o < DISPATCH_ORDER_MAX ? names[o] : "unknown";
 }

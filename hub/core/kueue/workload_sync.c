@@ -1,13 +1,24 @@
 #include "core/kueue/workload_sync.h"
 
+#include "base/json.h"
 #include "core/job.h"
 #include "core/kueue/workload_restore.h"
 #include "kinds/job_keys.h"
+#include "kinds/job_path.h"
+#include "kinds/pod_set_equal.h"
 
 /* What of a Workload stands for the job's pod sets, as bytes. */
-static void pack(const struct workload_digest *d, struct buf *out)
+static void pack(const struct workload_digest *d, bool admitted, struct arena *mem, struct buf *out)
 {
 	struct workload_digest sets = *d;
+
+	sets.pod_sets = arena_array(mem, struct job_pod_set, d->n_pod_sets);
+	for (size_t i = 0; i < d->n_pod_sets; i++) {
+		sets.pod_sets[i] = d->pod_sets[i];
+		sets.pod_sets[i].pod.priority_class = SPAN_NONE;
+		if (admitted)
+			sets.pod_sets[i].pod.n_tolerations = 0;
+	}
 
 	sets.priority = 0;
 	sets.priority_source = WORKLOAD_PRIORITY_NONE;
@@ -17,23 +28,44 @@ static void pack(const struct workload_digest *d, struct buf *out)
 	workload_digest_pack(&sets, out);
 }
 
+/* The templates that the Workload was made of, against those of the job. */
+static bool same_templates(const struct workload_digest *d, struct span workload, struct span job,
+			   bool admitted)
+{
+	struct span sets, set, was, is;
+	size_t i = 0;
+
+	if (json_text_path(workload, &sets, "spec", "podSets", NULL) < 0 ||
+	    json_text_type(sets) != JSON_ARRAY)
+		return true;
+	for (size_t pos = 0; i < d->n_pod_sets && json_text_next(sets, &pos, NULL, &set); i++)
+		if (d->pod_sets[i].path.len && job_path_find(job, d->pod_sets[i].path, &is) == 0 &&
+		    json_text_member(set, "template", &was) == 0 &&
+		    !pod_set_equal_text(was, is, !admitted))
+			return false;
+	return true;
+}
+
 /* Also when it cannot be told: then it is not said to differ. */
 static bool matches(struct core *c, const struct job *j)
 {
 	auto_arena mem = ARENA_INIT;
 	auto_buf was = BUF_INIT, is = BUF_INIT;
+	bool admitted = j->workload->admitted_at;
 	struct workload_digest stored, now;
-	struct store_object o;
+	struct store_object o, job;
 	struct err err = ERR_INIT;
 
 	if (registry_get(c->batch, kind_by_type(c->kinds, TYPE_WORKLOAD), j->workload->ns,
 			 j->workload->name, &o) < 0 ||
 	    workload_digest_unpack(o.digest, &mem, &stored) < 0 ||
-	    workload_compose(c, j, &mem, &now, &err) < 0)
+	    workload_compose(c, j, &mem, &now, &err) < 0 ||
+	    registry_get(c->batch, j->kind, span_of(j->ns), span_of(j->name), &job) < 0)
 		return true;
-	pack(&stored, &was);
-	pack(&now, &is);
-	return span_eq(buf_span(&was), buf_span(&is));
+	pack(&stored, admitted, &mem, &was);
+	pack(&now, admitted, &mem, &is);
+	return span_eq(buf_span(&was), buf_span(&is)) &&
+	       same_templates(&now, o.json, job.json, admitted);
 }
 
 bool workload_sync(struct core *c, struct job *j)
@@ -52,6 +84,7 @@ bool workload_sync(struct core *c, struct job *j)
 
 int workload_admit_job(struct core *c, struct command *cmd)
 {
+	static const char fixed[] = "field is immutable while the job is not suspended";
 	auto_arena mem = ARENA_INIT;
 	struct job_digest d;
 	const struct job *j;
@@ -60,9 +93,19 @@ int workload_admit_job(struct core *c, struct command *cmd)
 		return 0;
 	j = job_by_key(c, cmd->kind->type, span_of(cmd->ns), span_of(cmd->name));
 	if (!j || !j->workload || !workload_holds_quota(j->workload) ||
-	    job_digest_unpack(span_make(cmd->draft.digest, cmd->draft.digest_len), &mem, &d) < 0 ||
-	    span_eq(d.queue_name, j->digest.queue_name))
+	    job_digest_unpack(span_make(cmd->draft.digest, cmd->draft.digest_len), &mem, &d) < 0)
 		return 0;
-	return err_set_field(&cmd->err, ERR_INVALID, "metadata.labels[" JOB_KEY_QUEUE "]",
-			     "field is immutable while the job is not suspended");
+	if (!span_eq(d.queue_name, j->digest.queue_name))
+		return err_set_field(&cmd->err, ERR_INVALID, "metadata.labels[" JOB_KEY_QUEUE "]",
+				     "%s", fixed);
+	static const char *const labels[] = {JOB_KEY_PRIORITY_CLASS, JOB_KEY_MAX_EXECUTION};
+	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
+		char path[128];
+		if (span_eq(job_digest_label(&d, labels[i]),
+			    job_digest_label(&j->digest, labels[i])))
+			continue;
+		(void)snprintf(path, sizeof(path), "metadata.labels[%s]", labels[i]);
+		return err_set_field(&cmd->err, ERR_INVALID, path, "%s", fixed);
+	}
+	return 0;
 }

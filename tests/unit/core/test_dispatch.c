@@ -309,6 +309,90 @@ static void a_parked_copy_that_somebody_starts_is_stopped_again(void **state)
 	assert_false(dispatch_holds(&s, &where));
 }
 
+/* ---- edits ---- */
+
+static void an_edit_of_a_running_copy_is_read_first_and_sent_once(void **state)
+{
+	struct dispatch_state s = {
+	    .step = DISPATCH_STARTED, .member = 1, .epoch = 1, .uid = "u1", .start_seen = true};
+	(void)state;
+
+	struct dispatch_plan p = feed(&s, (struct dispatch_event){EVENT_EDITED}, 1);
+	assert_int_equal(p.order, DISPATCH_ORDER_READ);
+	/* What the stream tells meanwhile is not the answer. */
+	const struct dispatch_event seen = {EVENT_READ_OURS, .uid = "u1", .epoch = 1};
+	p = feed(&s, seen, 2);
+	assert_int_equal(p.order, DISPATCH_ORDER_NONE);
+	assert_true(s.in_flight);
+	p = feed(
+	    &s, (struct dispatch_event){EVENT_READ_OURS, .uid = "u1", .epoch = 1, .has_text = true},
+	    3);
+	assert_int_equal(p.order, DISPATCH_ORDER_AMEND);
+	/* Nobody knows whether it landed. */
+	p = feed(&s, (struct dispatch_event){EVENT_UNKNOWN}, 4);
+	assert_int_equal(p.order, DISPATCH_ORDER_READ);
+	p = feed(
+	    &s, (struct dispatch_event){EVENT_READ_OURS, .uid = "u1", .epoch = 1, .has_text = true},
+	    5);
+	p = feed(&s, (struct dispatch_event){EVENT_AMENDED}, 6);
+	assert_int_equal(p.order, DISPATCH_ORDER_NONE);
+	p = feed(&s, seen, 7);
+	assert_int_equal(p.order, DISPATCH_ORDER_NONE);
+	assert_false(s.in_flight || s.edited);
+}
+
+static void an_edit_while_the_copy_starts_waits_until_it_has(void **state)
+{
+	struct dispatch_state s = {
+	    .step = DISPATCH_SUSPENDED, .member = 1, .epoch = 1, .uid = "u1"};
+	(void)state;
+
+	struct dispatch_plan p = feed(&s, (struct dispatch_event){EVENT_EDITED}, 1);
+	assert_int_equal(p.order, DISPATCH_ORDER_NONE);
+	p = feed(&s, (struct dispatch_event){EVENT_DURABLE}, 2);
+	assert_int_equal(p.order, DISPATCH_ORDER_START);
+	p = feed(&s, (struct dispatch_event){EVENT_STARTED}, 3);
+	assert_int_equal(p.order, DISPATCH_ORDER_READ);
+}
+
+static void a_refused_edit_is_not_tried_again_by_itself(void **state)
+{
+	struct dispatch_state s = {.step = DISPATCH_STARTED,
+				   .member = 1,
+				   .epoch = 1,
+				   .uid = "u1",
+				   .start_seen = true,
+				   .edited = true,
+				   .in_flight = true};
+	(void)state;
+
+	struct dispatch_plan p = feed(&s, (struct dispatch_event){EVENT_AMEND_REFUSED}, 1);
+	assert_int_equal(p.order, DISPATCH_ORDER_NONE);
+	assert_int_equal(s.retry_at, 0);
+	p = feed(&s, (struct dispatch_event){EVENT_EDITED}, 2);
+	assert_int_equal(p.order, DISPATCH_ORDER_READ);
+}
+
+/* Evicted while its amendment is out: what that leaves behind is looked at first. */
+static void a_stop_goes_before_an_edit(void **state)
+{
+	struct dispatch_state s = {.step = DISPATCH_STARTED,
+				   .member = 1,
+				   .epoch = 1,
+				   .uid = "u1",
+				   .start_seen = true,
+				   .edited = true,
+				   .in_flight = true};
+	(void)state;
+
+	struct dispatch_plan p = feed(&s, (struct dispatch_event){EVENT_STOP}, 1);
+	assert_int_equal(p.order, DISPATCH_ORDER_NONE);
+	p = feed(&s, (struct dispatch_event){EVENT_AMENDED}, 2);
+	assert_int_equal(p.order, DISPATCH_ORDER_READ);
+	p = feed(&s, (struct dispatch_event){EVENT_READ_OURS, .uid = "u1", .epoch = 1}, 3);
+	assert_int_equal(p.order, DISPATCH_ORDER_STOP);
+}
+
 /* ---- the simulation ---- */
 
 #define MEMBERS 3
@@ -331,6 +415,7 @@ struct copy {
 	uint64_t epoch;
 	char uid[24];
 	uint64_t version; /* of its resource; no write is carried out that was made for another */
+	uint64_t made_of; /* edit of the job */
 };
 
 struct flight { /* an order on its way to a member; it may land late */
@@ -339,7 +424,7 @@ struct flight { /* an order on its way to a member; it may land late */
 	uint32_t member;
 	uint64_t epoch, copy_epoch;
 	char uid[DISPATCH_UID_MAX];
-	uint64_t version;
+	uint64_t version, edit;
 };
 
 struct world {
@@ -353,7 +438,11 @@ struct world {
 	enum dispatch_order order;
 	char order_uid[DISPATCH_UID_MAX];
 	uint64_t order_epoch;
-	size_t starts, parked, resumed, left;
+	uint64_t edit;	  /* of the job, by its user */
+	bool edited;	  /* a durable row says that the copy lacks one */
+	uint64_t refused; /* that edit is known to be refused */
+	uint64_t read;	  /* version of the copy that was read last */
+	size_t starts, parked, resumed, left, amended;
 };
 
 static bool chance(struct world *w, unsigned percent)
@@ -391,7 +480,10 @@ static void depart(struct world *w)
 				     .member = w->live.member,
 				     .epoch = w->live.epoch,
 				     .copy_epoch = w->order_epoch,
-				     .version = w->members[w->live.member].version};
+				     .version = order == DISPATCH_ORDER_AMEND
+						    ? w->read
+						    : w->members[w->live.member].version,
+				     .edit = w->edit};
 		memcpy(f->uid, w->order_uid, sizeof(f->uid));
 		return;
 	}
@@ -458,6 +550,7 @@ static struct dispatch_event land(struct world *w, const struct flight *f)
 				   .ours = true,
 				   .epoch = f->epoch,
 				   .version = c->version + 1,
+				   .made_of = f->edit,
 				   .orphans = c->orphans};
 		(void)snprintf(c->uid, sizeof(c->uid), "uid-%llu", (unsigned long long)++w->uids);
 		return (struct dispatch_event){EVENT_CREATED, .uid = c->uid, .epoch = c->epoch,
@@ -478,6 +571,16 @@ static struct dispatch_event land(struct world *w, const struct flight *f)
 		c->epoch = f->epoch;
 		c->version++;
 		return (struct dispatch_event){EVENT_REWRITTEN};
+	case DISPATCH_ORDER_AMEND:
+		if (!same || c->version != f->version)
+			return (struct dispatch_event){EVENT_NOT_SENT};
+		assert_true(c->epoch == f->epoch && !c->suspended);
+		if (chance(w, 10))
+			return (struct dispatch_event){EVENT_AMEND_REFUSED};
+		c->made_of = f->edit;
+		c->version++;
+		w->amended++;
+		return (struct dispatch_event){EVENT_AMENDED};
 	case DISPATCH_ORDER_START:
 		if (!fits || c->deleting)
 			return (struct dispatch_event){EVENT_REFUSED};
@@ -496,9 +599,34 @@ static struct dispatch_event land(struct world *w, const struct flight *f)
 	case DISPATCH_ORDER_READ_PODS:
 		return (struct dispatch_event){c->pods || c->orphans ? EVENT_PODS_LEFT
 								     : EVENT_PODS_ABSENT};
-	default:
-		return look(w, c);
+	default: {
+		struct dispatch_event e = look(w, c);
+		e.has_text = true;
+		w->read = c->version;
+		return e;
 	}
+	}
+}
+
+/* As amend.h keeps the row. */
+static void amended(struct world *w, const struct flight *f, enum dispatch_event_kind kind)
+{
+	if (kind != EVENT_AMENDED && kind != EVENT_AMEND_REFUSED)
+		return;
+	w->refused = kind == EVENT_AMEND_REFUSED ? f->edit : w->refused;
+	if (f->edit != w->edit)
+		act(w, (struct dispatch_event){EVENT_EDITED});
+	else
+		w->edited = kind == EVENT_AMEND_REFUSED;
+}
+
+static void edit(struct world *w)
+{
+	w->edit++;
+	if (!dispatch_has_standing_copy(&w->live))
+		return;
+	w->edited = true;
+	act(w, (struct dispatch_event){EVENT_EDITED});
 }
 
 static void fly(struct world *w, struct flight *f)
@@ -516,8 +644,10 @@ static void fly(struct world *w, struct flight *f)
 	}
 	f->used = false;
 	struct dispatch_event answer = land(w, &flown);
-	if (flown.awaited && w->live.step != DISPATCH_IDLE && flown.epoch == w->live.epoch)
+	if (flown.awaited && w->live.step != DISPATCH_IDLE && flown.epoch == w->live.epoch) {
 		act(w, answer);
+		amended(w, &flown, answer.kind);
+	}
 }
 
 static void crash(struct world *w)
@@ -530,6 +660,8 @@ static void crash(struct world *w)
 	for (size_t i = 0; i < FLIGHTS; i++)
 		w->flights[i].awaited = false;
 	act(w, (struct dispatch_event){EVENT_RESTARTED});
+	if (w->edited && w->refused != w->edit)
+		act(w, (struct dispatch_event){EVENT_EDITED});
 }
 
 static void copy_goes(struct world *w, struct copy *c)
@@ -574,6 +706,8 @@ static void step(struct world *w)
 			act(w, (struct dispatch_event){EVENT_WITHDRAW});
 		else if (chance(w, 30))
 			act(w, (struct dispatch_event){EVENT_STOP});
+		else if (chance(w, 40))
+			edit(w);
 		break;
 	case 2:
 		if (chance(w, 10))
@@ -623,27 +757,48 @@ static void check_at_most_one(const struct world *w, uint64_t seed, size_t at)
 			 at, running);
 }
 
+/* One round without faults. */
+static void calm(struct world *w)
+{
+	if (w->pending_commit)
+		commit(w);
+	for (size_t k = 0; k < FLIGHTS; k++) {
+		struct flight f = w->flights[k];
+		if (!f.used)
+			continue;
+		w->flights[k].used = false;
+		struct dispatch_event answer = land(w, &f);
+		if (!f.awaited || f.epoch != w->live.epoch)
+			continue;
+		act(w, answer);
+		amended(w, &f, answer.kind);
+	}
+	for (size_t k = 0; k < MEMBERS; k++)
+		member_acts(w, &w->members[k]);
+	w->now += 60 * USEC_PER_SEC;
+	if (w->live.retry_at)
+		act(w, (struct dispatch_event){EVENT_TIMER});
+}
+
+/* After the faults stop, a copy that runs has every edit of its job, or its member refused. */
+static size_t catches_up(struct world *w, uint64_t seed)
+{
+	for (size_t i = 0; i < 200; i++)
+		calm(w);
+	const struct copy *c = &w->members[w->live.member];
+	if (w->live.step != DISPATCH_STARTED || w->live.in_flight || w->refused == w->edit)
+		return 0;
+	if (c->made_of != w->edit)
+		fail_msg("seed %llu: the copy lacks an edit", (unsigned long long)seed);
+	return 1;
+}
+
 /* After the faults stop, a withdrawn job leaves nothing that runs, and becomes free. */
 static void settles(struct world *w, uint64_t seed)
 {
 	act(w, (struct dispatch_event){EVENT_WITHDRAW});
 	for (size_t i = 0; i < 4000 && (w->live.step != DISPATCH_IDLE || w->pending_commit); i++) {
-		if (w->pending_commit)
-			commit(w);
-		for (size_t k = 0; k < FLIGHTS; k++) {
-			struct flight f = w->flights[k];
-			if (!f.used)
-				continue;
-			w->flights[k].used = false;
-			struct dispatch_event answer = land(w, &f);
-			if (f.awaited && f.epoch == w->live.epoch)
-				act(w, answer);
-		}
-		for (size_t k = 0; k < MEMBERS; k++)
-			member_acts(w, &w->members[k]);
-		w->now += 60 * USEC_PER_SEC;
-		if (w->live.retry_at)
-			act(w, (struct dispatch_event){EVENT_TIMER});
+		calm(w);
 	}
 	if (w->live.step != DISPATCH_IDLE)
 		fail_msg("seed %llu: stuck in %s", (unsigned long long)seed,
@@ -654,7 +809,7 @@ static void settles(struct world *w, uint64_t seed)
 
 static void a_job_runs_on_at_most_one_member_whatever_is_lost(void **state)
 {
-	size_t starts = 0, parked = 0, resumed = 0, left = 0;
+	size_t starts = 0, parked = 0, resumed = 0, left = 0, amendments = 0, caught_up = 0;
 	(void)state;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -663,7 +818,9 @@ static void a_job_runs_on_at_most_one_member_whatever_is_lost(void **state)
 			step(&w);
 			check_at_most_one(&w, seed, i);
 		}
+		caught_up += catches_up(&w, seed);
 		settles(&w, seed);
+		amendments += w.amended;
 		starts += w.starts;
 		parked += w.parked;
 		resumed += w.resumed;
@@ -672,6 +829,7 @@ static void a_job_runs_on_at_most_one_member_whatever_is_lost(void **state)
 	/* The machine is alive: it does start jobs through all of this. */
 	assert_true(starts > SEEDS);
 	assert_true(parked > SEEDS && resumed > SEEDS / 10 && left > SEEDS / 10);
+	assert_true(amendments > SEEDS && caught_up > SEEDS / 10);
 }
 
 int main(void)
@@ -692,6 +850,10 @@ int main(void)
 	    cmocka_unit_test(a_member_that_refuses_to_suspend_has_its_copy_deleted),
 	    cmocka_unit_test(a_job_that_ends_before_the_stop_lands_has_finished),
 	    cmocka_unit_test(a_parked_copy_that_somebody_starts_is_stopped_again),
+	    cmocka_unit_test(an_edit_of_a_running_copy_is_read_first_and_sent_once),
+	    cmocka_unit_test(an_edit_while_the_copy_starts_waits_until_it_has),
+	    cmocka_unit_test(a_refused_edit_is_not_tried_again_by_itself),
+	    cmocka_unit_test(a_stop_goes_before_an_edit),
 	    cmocka_unit_test(a_job_runs_on_at_most_one_member_whatever_is_lost),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

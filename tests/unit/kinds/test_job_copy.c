@@ -101,6 +101,11 @@ static void what_a_queue_owns_a_user_does_not_change(void **state)
 	    {TYPE_JOB, "'suspend':%s"},
 	    {TYPE_JOB_SET, "'suspend':%s,'replicatedJobs':[]"},
 	    {TYPE_RAY_JOB, "'suspend':%s"},
+	    {TYPE_RAY_CLUSTER, "'suspend':%s"},
+	    {TYPE_TF_JOB, "'runPolicy':{'suspend':%s},'tfReplicaSpecs':{}"},
+	    {TYPE_XGBOOST_JOB, "'runPolicy':{'suspend':%s},'xgbReplicaSpecs':{}"},
+	    {TYPE_PADDLE_JOB, "'runPolicy':{'suspend':%s},'paddleReplicaSpecs':{}"},
+	    {TYPE_JAX_JOB, "'runPolicy':{'suspend':%s},'jaxReplicaSpecs':{}"},
 	    {TYPE_PYTORCH_JOB, "'runPolicy':{'suspend':%s},'pytorchReplicaSpecs':{}"},
 	    {TYPE_MPI_JOB, "'runPolicy':{'suspend':%s},'mpiReplicaSpecs':{}"},
 	};
