@@ -1,6 +1,7 @@
 #include "api/apply.h"
 
 #include "api/decode.h"
+#include "api/option_errors.h"
 #include "api/update.h"
 #include "api/write.h"
 #include "base/json.h"
@@ -27,22 +28,16 @@ static void apply_done(struct apply *a)
 
 static int check_version(const struct call *c, const struct cJSON *config, struct err *reterr)
 {
-	char want[KIND_API_VERSION_MAX];
 	const char *version = json_str(config, "apiVersion"), *kind = json_str(config, "kind");
+	struct span group, number;
 
-	kind_api_version(c->kind, want);
-	if (!version || !version[0] || !kind || !kind[0])
-		return err_set(reterr, ERR_BAD_REQUEST,
-			       "invalid object type: apiVersion and kind must be given");
-	if (strcmp(kind, c->kind->kind) != 0)
-		return err_set(reterr, ERR_BAD_REQUEST, "invalid object type: %.100s, Kind=%.100s",
-			       version, kind);
-	if (strcmp(version, want) != 0)
-		return err_set(reterr, ERR_BAD_REQUEST,
-			       "Incorrect version specified in apply patch. Specified patch "
-			       "version: %.100s, expected: %s",
-			       version, want);
-	return 0;
+	kind_split_api_version(span_of(version ? version : ""), &group, &number);
+	if (kind && strcmp(kind, c->kind->kind) == 0 && span_is(group, c->kind->group) &&
+	    span_is(number, c->kind->version))
+		return 0;
+	return err_set(reterr, ERR_BAD_REQUEST, "invalid object type: %.*s/%.*s, Kind=%.100s",
+		       (int)(group.len < 100 ? group.len : 100), group.ptr,
+		       (int)(number.len < 100 ? number.len : 100), number.ptr, kind ? kind : "");
 }
 
 /* Also gives it the name of the URL when it says none. */
@@ -66,7 +61,6 @@ static int merge(struct call *c, struct apply *a, struct err *reterr)
 {
 	struct managed_write by = write_manager(c);
 	bool force = request_bool(call_param(c, "force"));
-	char version[KIND_API_VERSION_MAX];
 	int r;
 
 	if (managed_read(&a->managed, json_path(a->live, "metadata", "managedFields", NULL), NULL) <
@@ -75,9 +69,10 @@ static int merge(struct call *c, struct apply *a, struct err *reterr)
 	r = managed_apply(&a->managed, &by, a->live, a->config, force, &a->object, &a->sets_changed,
 			  &a->conflicts, reterr);
 	if (r < 0 && !a->conflicts.n)
-		(void)err_wrap(reterr, "failed to create typed patch object (%.*s/%s; %s, Kind=%s)",
-			       SPAN_ARGS(c->info.ns), write_of(c)->name,
-			       kind_api_version(c->kind, version), c->kind->kind);
+		(void)err_wrap(reterr,
+			       "failed to create typed patch object (%.*s/%s; %s/%s, Kind=%s)",
+			       SPAN_ARGS(c->info.ns), write_of(c)->name, c->kind->group,
+			       c->kind->version, c->kind->kind);
 	return r;
 }
 
@@ -86,13 +81,17 @@ static int prepare_create(struct call *c, struct apply *a, struct err *reterr)
 	struct write *w = write_of(c);
 	struct meta_write meta = write_meta(c);
 	const char *uid = json_str(json_get(a->config, "metadata"), "uid");
+	char why[160];
 	/* Whoever may patch may not thereby create. */
 	int r = call_authorize(c, API_CREATE, reterr);
 
-	if (!r && uid && uid[0])
-		r = status_set_conflict(reterr, c->kind, w->name,
-					"uid mismatch: the provided object specified a uid, and no "
-					"existing object was found");
+	if (!r && uid && uid[0]) {
+		(void)snprintf(why, sizeof(why),
+			       "uid mismatch: the provided object specified uid %.40s, and no "
+			       "existing object was found",
+			       uid);
+		r = status_set_conflict(reterr, c->kind, w->name, why);
+	}
 	if (!r)
 		r = merge(c, a, reterr);
 	if (r)
@@ -169,7 +168,9 @@ static void attempt(struct call *c)
 	w->attempts++;
 	w->code = 200;
 	if (!r && w->strict && w->duplicates.len)
-		r = err_set(&e, ERR_BAD_REQUEST, "error strict decoding YAML: %.*s",
+		r = err_set(&e, ERR_BAD_REQUEST,
+			    "error strict decoding YAML: error converting "
+			    "YAML to JSON: yaml: unmarshal errors:\n  %.*s",
 			    (int)w->duplicates.len - 1, w->duplicates.ptr);
 	if (!r)
 		r = check_config(c, a.config, &e);
@@ -196,9 +197,9 @@ static void begin(struct call *c)
 		attempt(c);
 		return;
 	}
-	(void)err_set_field(&e, ERR_INVALID, "fieldManager",
-			    "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required "
-			    "value: is required for apply patch");
+	option_refuse(c, "PatchOptions", FIELD_REQUIRED, "fieldManager", NULL,
+		      "is required for apply patch");
+	(void)option_check(c, &e);
 	write_fail(c, &e);
 }
 

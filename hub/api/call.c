@@ -3,6 +3,7 @@
 #include "api/audit.h"
 #include "api/feed.h"
 #include "api/gzip.h"
+#include "api/option_errors.h"
 #include "api/turns.h"
 #include <stdarg.h>
 
@@ -141,13 +142,21 @@ void call_ok(struct call *c, int code, const char *content_type)
 
 void call_fail_with(struct call *c, const struct err *e, const struct status_subject *subject)
 {
+	static const struct status_subject nothing;
+	struct status_subject options;
+
 	buf_clear(&c->answer.body);
 	call_ok(c, err_http_code(e->kind), "application/json");
+	if (option_subject(c, e, &options))
+		subject = &options;
+	else if (e->kind == ERR_BAD_REQUEST || e->kind == ERR_UNSUPPORTED_MEDIA)
+		subject = &nothing; /* it is about the request */
 	if (e->kind == ERR_TOO_MANY || (subject && subject->retry_after_seconds))
 		buf_addf(&c->answer.headers, "Retry-After: %d\r\n",
 			 subject && subject->retry_after_seconds ? subject->retry_after_seconds
 								 : 1);
 	status_failure(e, subject, &c->answer.body);
+	option_done(c);
 }
 
 void call_fail(struct call *c, const struct err *e)
@@ -207,13 +216,11 @@ int call_read_dry_run(struct call *c, struct err *reterr)
 		if (!span_is(p->name, "dryRun"))
 			continue;
 		if (!span_is(p->value, "All"))
-			return err_set_field(reterr, ERR_INVALID, "dryRun",
-					     "dryRun: Unsupported value: \"%.*s\": supported "
-					     "values: \"All\"",
-					     SPAN_ARGS(p->value));
+			option_refuse_text(c, option_kind_of_write(c), FIELD_NOT_SUPPORTED,
+					   "dryRun", p->value, "supported values: \"All\"");
 		c->dry_run = true;
 	}
-	return 0;
+	return option_check(c, reterr);
 }
 
 int call_authorize(const struct call *c, enum api_verb verb, struct err *reterr)

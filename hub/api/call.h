@@ -26,6 +26,7 @@
 #include "wire/backend.h"
 
 struct feed;
+struct option_errors;
 struct documents;
 struct metrics_page;
 struct jwks_source;
@@ -121,6 +122,7 @@ struct call {
 	usec started;		       /* monotonic */
 	_Atomic bool gone;	       /* the client went away: set on the loop, read anywhere */
 	bool dry_run;
+	struct option_errors *options; /* in mem: what was refused of them; or NULL */
 	void (*on_worker)(struct call *c);
 	void (*on_loop)(struct call *c);
 	/* of streams: on the loop */

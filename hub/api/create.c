@@ -15,10 +15,10 @@ static int prepare_create(struct call *c, struct cJSON *object, struct err *rete
 		snprintf(w->name, sizeof(w->name), "%s", name);
 	meta.name = SPAN_NONE;
 	r = meta_prepare_create(object, &meta, &w->errors, reterr);
-	if (r)
-		return write_refuse(c, object, NULL, r, reterr);
 	name = json_value_str(json_path(object, "metadata", "name", NULL));
 	snprintf(w->name, sizeof(w->name), "%s", name ? name : "");
+	if (r)
+		return write_refuse(c, object, NULL, r, reterr);
 	r = write_admit(c, object, NULL, reterr);
 	if (!r)
 		write_record(c, NULL, object, sent);
@@ -33,6 +33,8 @@ static void attempt_create(struct call *c)
 	int r = decode_object(c, &object, &w->duplicates, &e);
 	w->attempts++;
 	w->code = 201;
+	if (!r)
+		r = decode_check_kind(c, object, &w->errors, &e);
 	if (!r)
 		r = prepare_create(c, object, &e);
 	if (r)

@@ -3,6 +3,7 @@
 #include "api/protobuf.h"
 #include "base/json.h"
 #include "base/yaml.h"
+#include "kinds/types.h"
 
 /* "data.k\n" -> `duplicate field "data.k"`. */
 static void name_duplicates(struct span text, struct buf *out)
@@ -107,4 +108,32 @@ int decode_delete_options(const struct call *c, struct cJSON **ret, struct err *
 		json_set_bool(tree, "orphanDependents", request_bool(orphan));
 	*ret = tree;
 	return 0;
+}
+
+int decode_check_kind(const struct call *c, const struct cJSON *object, struct field_errors *errors,
+		      struct err *reterr)
+{
+	const struct kind *k = c->kind;
+	const char *kind = json_str(object, "kind"), *version = json_str(object, "apiVersion");
+	char want[KIND_API_VERSION_MAX];
+	auto_buf shown = BUF_INIT;
+
+	if (k->strategic || k->type == TYPE_CUSTOM_RESOURCE_DEFINITION)
+		return 0;
+	if (!kind || !kind[0])
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "the object provided is unrecognized (must be of type %s): Object "
+			       "'Kind' is missing",
+			       k->kind);
+	if (!version || !version[0])
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "the API version in the data () does not match the expected API "
+			       "version (%s)",
+			       kind_api_version(k, want));
+	if (strcmp(kind, k->kind) == 0)
+		return 0;
+	buf_add_json_str(&shown, span_of(kind));
+	field_errors_add(errors, FIELD_INVALID, "kind", shown.ptr, "must be %s", k->kind);
+	return status_set_invalid(reterr, k, json_str(json_get(object, "metadata"), "name"),
+				  errors);
 }

@@ -22,4 +22,9 @@ int decode_apply(const struct call *c, struct cJSON **ret, struct buf *duplicate
 /* DeleteOptions: body (may be empty) and parameters. *ret is an object. */
 int decode_delete_options(const struct call *c, struct cJSON **ret, struct err *reterr) MUST_CHECK;
 
+/* Custom resources must say what they are (apiextensions); of built-in kinds it follows from the
+ * path. ERR_BAD_REQUEST, or ERR_INVALID with another kind as its field error. */
+int decode_check_kind(const struct call *c, const struct cJSON *object, struct field_errors *errors,
+		      struct err *reterr) MUST_CHECK;
+
 #endif

@@ -1,6 +1,7 @@
 /* DELETE of one object. */
 #include "api/delete.h"
 #include "api/decode.h"
+#include "api/option_errors.h"
 #include "api/read_options.h"
 #include "api/render.h"
 #include "api/write.h"
@@ -21,26 +22,22 @@ static int read_dry_run(struct call *c, const struct cJSON *options, struct err 
 	json_foreach (json_get(options, "dryRun"), item) {
 		const char *word = json_value_str(item);
 		if (!word || strcmp(word, "All") != 0)
-			return err_set_field(reterr, ERR_INVALID, "dryRun",
-					     "DeleteOptions.meta.k8s.io \"\" is invalid: dryRun: "
-					     "Unsupported value: supported values: \"All\"");
+			option_refuse_text(c, "DeleteOptions", FIELD_NOT_SUPPORTED, "dryRun",
+					   span_of(word), "supported values: \"All\"");
 		c->dry_run = true;
 	}
-	return 0;
+	return option_check(c, reterr);
 }
 
-static int read_policy(const struct cJSON *options, enum command_propagation *ret,
+static int read_policy(struct call *c, const struct cJSON *options, enum command_propagation *ret,
 		       struct err *reterr)
 {
 	const char *word = json_str(options, "propagationPolicy");
 	*ret = PROPAGATE_DEFAULT;
 	if (word && json_is(json_get(options, "orphanDependents"), JSON_BOOL))
-		return err_set_field(
-		    reterr, ERR_INVALID, "propagationPolicy",
-		    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: "
-		    "Invalid value: \"%.40s\": orphanDependents and "
-		    "deletionPropagation cannot be both set",
-		    word);
+		option_refuse_text(c, "DeleteOptions", FIELD_INVALID, "propagationPolicy",
+				   span_of(word),
+				   "orphanDependents and deletionPropagation cannot be both set");
 	if (!word) {
 		const struct cJSON *orphan = json_get(options, "orphanDependents");
 		if (json_is(orphan, JSON_BOOL))
@@ -51,22 +48,68 @@ static int read_policy(const struct cJSON *options, enum command_propagation *re
 	for (size_t i = 0; i < ARRAY_LEN(policies); i++)
 		if (strcmp(word, policies[i].word) == 0) {
 			*ret = policies[i].value;
-			return 0;
+			return option_check(c, reterr);
 		}
-	return err_set_field(reterr, ERR_INVALID, "propagationPolicy",
-			     "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: "
-			     "Unsupported value: \"%s\": supported values: \"Foreground\", "
-			     "\"Background\", \"Orphan\", \"nil\"",
-			     word);
+	option_refuse_text(c, "DeleteOptions", FIELD_NOT_SUPPORTED, "propagationPolicy",
+			   span_of(word),
+			   "supported values: \"Foreground\", \"Background\", \"Orphan\", "
+			   "\"nil\"");
+	return option_check(c, reterr);
+}
+
+/* Every group has a DeleteOptions of its own name. */
+static int check_kind(const struct cJSON *options, struct err *reterr)
+{
+	const char *kind = json_str(options, "kind"), *version = json_str(options, "apiVersion");
+
+	if (!kind || !kind[0] || strcmp(kind, "DeleteOptions") == 0)
+		return 0;
+	return err_set(reterr, ERR_BAD_REQUEST,
+		       "no kind \"%.100s\" is registered for version \"%.100s\": a delete takes "
+		       "DeleteOptions",
+		       kind, version ? version : "");
+}
+
+/* What is not understood must not be passed over: it may be what keeps something from going. */
+static int check_types(const struct cJSON *options, struct err *reterr)
+{
+	static const struct {
+		const char *of, *key;
+		enum json_type type;
+	} members[] = {
+	    {NULL, "gracePeriodSeconds", JSON_NUMBER},
+	    {NULL, "propagationPolicy", JSON_STRING},
+	    {NULL, "orphanDependents", JSON_BOOL},
+	    {NULL, "dryRun", JSON_ARRAY},
+	    {NULL, "preconditions", JSON_OBJECT},
+	    {"preconditions", "uid", JSON_STRING},
+	    {"preconditions", "resourceVersion", JSON_STRING},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		const char *of = members[i].of;
+		const struct cJSON *m =
+		    json_get(of ? json_get(options, of) : options, members[i].key);
+		if (m && !json_is(m, JSON_NULL) && !json_is(m, members[i].type))
+			return err_set(reterr, ERR_BAD_REQUEST,
+				       "cannot read %s into DeleteOptions.%s%s%s, which is %s",
+				       json_type_name(json_type_of(m)), of ? of : "", of ? "." : "",
+				       members[i].key, json_type_name(members[i].type));
+	}
+	return 0;
 }
 
 int delete_options_read(struct call *c, struct delete_options *ret, struct err *reterr)
 {
 	int r = decode_delete_options(c, &ret->tree, reterr);
 	if (!r)
+		r = check_kind(ret->tree, reterr);
+	if (!r)
+		r = check_types(ret->tree, reterr);
+	if (!r)
 		r = read_dry_run(c, ret->tree, reterr);
 	if (!r)
-		r = read_policy(ret->tree, &ret->propagation, reterr);
+		r = read_policy(c, ret->tree, &ret->propagation, reterr);
 	return r;
 }
 

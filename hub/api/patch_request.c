@@ -1,6 +1,7 @@
 /* PATCH: the stored object as a tree, patched, then the way of an update. */
 #include "api/apply.h"
 #include "api/decode.h"
+#include "api/option_errors.h"
 #include "api/update.h"
 #include "api/write.h"
 #include "base/json.h"
@@ -79,9 +80,9 @@ void call_patch(struct call *c)
 	if (negotiate_body(c->request->content_type) == BODY_APPLY_PATCH) {
 		call_apply(c);
 	} else if (call_param(c, "force").len) {
-		(void)err_set_field(&e, ERR_INVALID, "force",
-				    "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: "
-				    "may not be specified for non-apply patch");
+		option_refuse(c, "PatchOptions", FIELD_FORBIDDEN, "force", NULL,
+			      "may not be specified for non-apply patch");
+		(void)option_check(c, &e);
 		call_fail(c, &e);
 		call_finish(c);
 	} else {

@@ -1,5 +1,6 @@
 #include "api/read_options.h"
 
+#include "api/option_errors.h"
 #include "api/render.h"
 #include "base/num.h"
 #include "kinds/types.h"
@@ -7,71 +8,68 @@
 
 #define MAX_TIMEOUT_SECS 86400
 
-static int invalid(struct err *reterr, const char *field, const char *words)
+static void forbid(struct call *c, const char *field, const char *words)
 {
-	return err_set_field(reterr, ERR_INVALID, field,
-			     "ListOptions.meta.k8s.io \"\" is invalid: %s: %s", field, words);
+	option_refuse(c, "ListOptions", FIELD_FORBIDDEN, field, NULL, "%s", words);
 }
 
-static int parse_match(const struct call *c, struct read_options *o, struct err *reterr)
+static void parse_match(struct call *c, bool watch, struct read_options *o)
 {
 	struct span m = call_param(c, "resourceVersionMatch");
-	if (!m.len)
-		return 0;
+
+	o->has_match = m.len > 0;
 	if (span_is(m, "NotOlderThan"))
 		o->match = MATCH_NOT_OLDER;
 	else if (span_is(m, "Exact"))
 		o->match = MATCH_EXACT;
-	else
-		return invalid(reterr, "resourceVersionMatch",
-			       "Unsupported value: supported values: \"Exact\", \"NotOlderThan\"");
-	return 0;
+	if (m.len && (watch ? o->match != MATCH_NOT_OLDER : o->match == MATCH_ANY))
+		option_refuse_text(c, "ListOptions", FIELD_NOT_SUPPORTED, "resourceVersionMatch", m,
+				   watch ? "supported values: \"NotOlderThan\""
+					 : "supported values: \"Exact\", \"NotOlderThan\", \"\"");
 }
 
-static int check_match(const struct read_options *o, bool watch, struct err *reterr)
+static void check_watch(struct call *c, const struct read_options *o)
 {
-	if (o->has_send_initial) {
-		if (!watch)
-			return invalid(reterr, "sendInitialEvents",
-				       "Forbidden: sendInitialEvents is forbidden for list");
-		if (o->match != MATCH_NOT_OLDER)
-			return invalid(reterr, "resourceVersionMatch",
-				       "Forbidden: sendInitialEvents requires setting "
-				       "resourceVersionMatch to NotOlderThan");
-		return 0;
-	}
-	if (o->match == MATCH_ANY)
-		return 0;
-	if (watch)
-		return invalid(reterr, "resourceVersionMatch",
-			       "Forbidden: resourceVersionMatch is forbidden for watch unless "
-			       "sendInitialEvents is provided");
-	if (!o->has_revision)
-		return invalid(reterr, "resourceVersionMatch",
-			       "Forbidden: resourceVersionMatch is forbidden unless "
-			       "resourceVersion is provided");
-	if (o->continue_text.len)
-		return invalid(reterr, "resourceVersionMatch",
-			       "Forbidden: resourceVersionMatch is forbidden when continue is "
-			       "provided");
-	if (o->match == MATCH_EXACT && o->revision == 0)
-		return invalid(reterr, "resourceVersionMatch",
-			       "Forbidden: resourceVersionMatch \"Exact\" is forbidden for "
-			       "resourceVersion \"0\"");
-	return 0;
+	if (o->has_send_initial && o->match != MATCH_NOT_OLDER)
+		forbid(c, "resourceVersionMatch",
+		       "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+	if (o->has_match && !o->has_send_initial)
+		forbid(c, "resourceVersionMatch",
+		       "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+		       "provided");
+	if (call_param(c, "continue").len)
+		forbid(c, "resourceVersionMatch",
+		       "resourceVersionMatch is forbidden when continue is provided");
+}
+
+static void check_list(struct call *c, const struct read_options *o)
+{
+	if (o->has_match && !o->has_revision)
+		forbid(c, "resourceVersionMatch",
+		       "resourceVersionMatch is forbidden unless resourceVersion is provided");
+	if (o->has_match && o->continue_text.len)
+		forbid(c, "resourceVersionMatch",
+		       "resourceVersionMatch is forbidden when continue is provided");
+	if (o->match == MATCH_EXACT && span_is(call_param(c, "resourceVersion"), "0"))
+		forbid(c, "resourceVersionMatch",
+		       "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+	if (o->has_send_initial)
+		forbid(c, "sendInitialEvents", "sendInitialEvents is forbidden for list");
 }
 
 static int parse_number(const struct call *c, const char *name, int64_t max, int64_t *ret,
 			struct err *reterr)
 {
 	struct span v = call_param(c, name);
-	int r = v.len ? num_parse_i64(v, 0, INT64_MAX, ret) : 0;
+	int r = v.len ? num_parse_i64(v, INT64_MIN, INT64_MAX, ret) : 0;
 	if (r)
 		return err_set(reterr, ERR_BAD_REQUEST,
 			       "unable to parse parameter %s: \"%.*s\" is not a number", name,
 			       SPAN_ARGS(v));
 	if (*ret > max)
 		*ret = max;
+	if (*ret < 0)
+		*ret = 0; /* none, as upstream has it */
 	return 0;
 }
 
@@ -80,9 +78,11 @@ static int parse_revision(const struct call *c, struct read_options *o, struct e
 	struct span v = call_param(c, "resourceVersion");
 	if (!v.len)
 		return 0;
-	o->has_revision = true;
 	if (num_parse_u64(v, INT64_MAX, &o->revision) < 0)
-		return invalid(reterr, "resourceVersion", "Invalid value: must be a number");
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "invalid resource version: resourceVersion: Invalid value: "
+			       "\"%.*s\": must be a number",
+			       (int)(v.len < 80 ? v.len : 80), v.ptr);
 	if (o->continue_text.len && o->revision)
 		return err_set(reterr, ERR_BAD_REQUEST,
 			       "specifying resource version is not "
@@ -116,7 +116,7 @@ static int select_name(const struct call *c, struct read_options *o, struct err 
 	return r;
 }
 
-static int parse_all(const struct call *c, bool watch, struct read_options *o, struct err *reterr)
+static int parse_all(struct call *c, bool watch, struct read_options *o, struct err *reterr)
 {
 	int64_t seconds = 0;
 	int r;
@@ -126,11 +126,15 @@ static int parse_all(const struct call *c, bool watch, struct read_options *o, s
 	o->has_send_initial = call_param(c, "sendInitialEvents").len > 0;
 	o->send_initial = request_bool(call_param(c, "sendInitialEvents"));
 	o->bookmarks = request_bool(call_param(c, "allowWatchBookmarks"));
-	r = parse_revision(c, o, reterr);
+	o->has_revision = call_param(c, "resourceVersion").len > 0;
+	parse_match(c, watch, o);
+	if (watch)
+		check_watch(c, o);
+	else
+		check_list(c, o);
+	r = option_check(c, reterr);
 	if (!r)
-		r = parse_match(c, o, reterr);
-	if (!r)
-		r = check_match(o, watch, reterr);
+		r = parse_revision(c, o, reterr);
 	if (!r)
 		r = parse_number(c, "limit", INT32_MAX, &o->limit, reterr);
 	if (!r)
@@ -146,8 +150,7 @@ static int parse_all(const struct call *c, bool watch, struct read_options *o, s
 	return r;
 }
 
-int read_options_parse(const struct call *c, bool watch, struct read_options *ret,
-		       struct err *reterr)
+int read_options_parse(struct call *c, bool watch, struct read_options *ret, struct err *reterr)
 {
 	int r;
 	*ret = (struct read_options){0};
@@ -176,8 +179,11 @@ int read_options_render(const struct call *c, struct render *ret, struct err *re
 	if (c->kind && c->kind->is_job && c->accept.form == FORM_TABLE)
 		ret->bindings = kind_by_type(c->kinds, TYPE_RESOURCE_BINDING);
 	if (table_include_parse(include.ptr ? include : SPAN(""), &ret->include) < 0)
-		return err_set(reterr, ERR_BAD_REQUEST,
-			       "unrecognized includeObject value: \"%.*s\"", SPAN_ARGS(include));
+		return err_set(
+		    reterr, ERR_BAD_REQUEST,
+		    "Unable to convert to Table as requested: includeObject: Invalid value: "
+		    "\"%.*s\": must be 'Metadata', 'Object', 'None', or empty",
+		    SPAN_ARGS(include));
 	return 0;
 }
 

@@ -12,6 +12,7 @@ struct read_options {
 	bool has_revision; /* a resourceVersion other than "" was given */
 	uint64_t revision; /* "0" is 0 */
 	enum revision_match match;
+	bool has_match;
 	bool send_initial, has_send_initial; /* sendInitialEvents */
 	bool bookmarks;			     /* allowWatchBookmarks */
 	int64_t limit;			     /* 0: none */
@@ -22,7 +23,7 @@ struct read_options {
 };
 
 /* ERR_BAD_REQUEST or ERR_INVALID. */
-int read_options_parse(const struct call *c, bool watch, struct read_options *ret,
+int read_options_parse(struct call *c, bool watch, struct read_options *ret,
 		       struct err *reterr) MUST_CHECK;
 void read_options_done(struct read_options *o);
 

@@ -68,6 +68,20 @@ static void view(struct call *c)
 	json_print(scale, &c->answer.body);
 }
 
+/* Any object would do for the rest: it is merged in parts. */
+static int check_scale(const struct cJSON *sent, struct err *reterr)
+{
+	const char *kind = json_str(sent, "kind"), *version = json_str(sent, "apiVersion");
+
+	if ((!kind || !kind[0] || strcmp(kind, "Scale") == 0) &&
+	    (!version || !version[0] || strcmp(version, "autoscaling/v1") == 0))
+		return 0;
+	return err_set(reterr, ERR_BAD_REQUEST,
+		       "%.100s in version \"%.100s\" cannot be handled as a Scale of "
+		       "autoscaling/v1",
+		       kind ? kind : "", version ? version : "");
+}
+
 static int read_change(struct call *c, const struct cJSON *scale, struct cJSON **ret,
 		       struct err *reterr)
 {
@@ -76,8 +90,10 @@ static int read_change(struct call *c, const struct cJSON *scale, struct cJSON *
 	auto_json *patch = NULL;
 	int r;
 
-	if (c->request->method == HTTP_PUT)
-		return decode_object(c, ret, &w->warnings, reterr);
+	if (c->request->method == HTTP_PUT) {
+		r = decode_object(c, ret, &w->warnings, reterr);
+		return r ? r : check_scale(*ret, reterr);
+	}
 	r = patch_type_from_media(c->request->content_type, &type);
 	if (r || type == PATCH_STRATEGIC)
 		return err_set(reterr, ERR_UNSUPPORTED_MEDIA,

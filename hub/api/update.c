@@ -39,6 +39,8 @@ static void attempt_update(struct call *c)
 	bool changed = false;
 	int r = decode_object(c, &object, &w->duplicates, &e);
 	w->attempts++;
+	if (!r)
+		r = decode_check_kind(c, object, &w->errors, &e);
 	if (!r) {
 		w->conditional = meta_is_conditional(object);
 		r = write_read(c, c->info.name, &reader, &o, &e);

@@ -1,5 +1,6 @@
 #include "api/write.h"
 
+#include "api/option_errors.h"
 #include "api/read_options.h"
 #include "api/render.h"
 #include "base/json.h"
@@ -47,37 +48,36 @@ static int read_validation(struct call *c, struct write *w, struct err *reterr)
 	else if (span_is(v, "Ignore"))
 		w->ignore = true;
 	else
-		return err_set_field(reterr, ERR_INVALID, "fieldValidation",
-				     "fieldValidation: Unsupported value: \"%.*s\": supported "
-				     "values: \"Ignore\", \"Strict\", \"Warn\"",
-				     SPAN_ARGS(v));
-	return 0;
+		option_refuse_text(c, option_kind_of_write(c), FIELD_NOT_SUPPORTED,
+				   "fieldValidation", v,
+				   "supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"");
+	return option_check(c, reterr);
 }
 
 /* The words are those of apimachinery's ValidateFieldManager. */
 static int read_manager(struct call *c, struct write *w, struct err *reterr)
 {
-	static const char *const options[] = {
-	    [HTTP_POST] = "Create", [HTTP_PUT] = "Update", [HTTP_PATCH] = "Patch"};
 	struct span v = call_param(c, "fieldManager");
-	const char *verb = c->request->method <= HTTP_PATCH ? options[c->request->method] : NULL;
 
 	if (!v.len) {
 		managed_name_from_agent(c->request->user_agent, w->manager);
 		return 0;
 	}
 	if (v.len > MANAGED_MAX_NAME)
-		return err_set_field(reterr, ERR_INVALID, "fieldManager",
-				     "%sOptions.meta.k8s.io \"\" is invalid: fieldManager: Too "
-				     "long: may not be more than %d bytes",
-				     verb ? verb : "", MANAGED_MAX_NAME);
+		option_refuse(c, option_kind_of_write(c), FIELD_TOO_LONG, "fieldManager", NULL,
+			      "may not be more than %d bytes", MANAGED_MAX_NAME);
 	for (size_t i = 0; i < v.len; i++)
-		if ((unsigned char)v.ptr[i] < 0x20 || v.ptr[i] == 0x7f)
-			return err_set_field(reterr, ERR_INVALID, "fieldManager",
-					     "%sOptions.meta.k8s.io \"\" is invalid: fieldManager: "
-					     "Invalid value: should only contain printable "
-					     "characters",
-					     verb ? verb : "");
+		if ((unsigned char)v.ptr[i] < 0x20 || v.ptr[i] == 0x7f) {
+			char words[60];
+			(void)snprintf(words, sizeof(words),
+				       "invalid character U+%04X (at position %zu)",
+				       (unsigned)v.ptr[i], i);
+			option_refuse_text(c, option_kind_of_write(c), FIELD_INVALID,
+					   "fieldManager", v, words);
+			break;
+		}
+	if (c->options)
+		return option_check(c, reterr);
 	memcpy(w->manager, v.ptr, v.len);
 	w->manager[v.len] = '\0';
 	w->named_manager = true;

@@ -50,6 +50,8 @@ static int refuse_fields(struct call *c, struct span complaints, struct err *ret
 	auto_buf words = BUF_INIT;
 
 	buf_add_str(&words, "strict decoding error: ");
+	if (span_starts(complaints, SPAN("line "))) /* of YAML; JSON's name fields */
+		buf_add_str(&words, "yaml: unmarshal errors:\n  ");
 	join_lines(complaints, &words);
 	return refuse_decoding(c, words.ptr, reterr);
 }

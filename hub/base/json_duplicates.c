@@ -4,9 +4,8 @@
  */
 #include "base/json.h"
 
-#include "base/arena.h"
 #include "base/json_escape.h"
-#include "base/vec.h"
+#include "base/map.h"
 
 #define MAX_NAMED 100 /* as strict decoders of Kubernetes: the rest is not told */
 
@@ -14,11 +13,6 @@ struct walk {
 	struct buf path, *out;
 	int n;
 };
-
-static int compare_keys(const void *a, const void *b)
-{
-	return span_cmp(*(const struct span *)a, *(const struct span *)b);
-}
 
 static void visit(struct walk *w, struct span value);
 
@@ -29,40 +23,36 @@ static void add_field(struct walk *w, struct span key)
 	buf_add_span(&w->path, key);
 }
 
-/* Once for each key, however often it stands there. */
-static void tell(struct walk *w, struct span *keys, size_t n)
+/* Of the key that w->path ends in; each is named once, however often it stands there. */
+static void note(struct walk *w, struct span key, struct map *seen)
 {
-	size_t len = w->path.len;
+	static char once, told;
+	const void *before = map_put(seen, key, &once);
 
-	qsort(keys, n, sizeof(*keys), compare_keys);
-	for (size_t i = 1; i < n; i++) {
-		if (!span_eq(keys[i - 1], keys[i]) || (i > 1 && span_eq(keys[i - 2], keys[i])) ||
-		    w->n++ >= MAX_NAMED)
-			continue;
-		add_field(w, keys[i]);
-		buf_add_span(w->out, buf_span(&w->path));
-		buf_add_char(w->out, '\n');
-		w->path.len = len;
-	}
+	if (!before)
+		return;
+	(void)map_put(seen, key, &told);
+	if (before == &told || w->n++ >= MAX_NAMED)
+		return;
+	buf_add_span(w->out, buf_span(&w->path));
+	buf_add_char(w->out, '\n');
 }
 
 static void visit_object(struct walk *w, struct span object)
 {
-	auto_arena mem = ARENA_INIT;
-	struct VEC(struct span) keys = {0};
+	struct map seen = MAP_INIT;
 	struct span raw = SPAN_NONE, value;
 	size_t len = w->path.len;
 
 	for (size_t at = 0; json_text_next(object, &at, &raw, &value);) {
 		auto_buf key = BUF_INIT;
 		json_unescape(raw, &key);
-		vec_push(&keys, arena_span(&mem, buf_span(&key)));
 		add_field(w, buf_span(&key));
+		note(w, buf_span(&key), &seen);
 		visit(w, value);
 		w->path.len = len;
 	}
-	tell(w, keys.items, keys.len);
-	vec_done(&keys);
+	map_done(&seen);
 }
 
 static void visit(struct walk *w, struct span value)

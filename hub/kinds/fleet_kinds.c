@@ -32,7 +32,8 @@ void cluster_validate(const struct kind *k, const struct cJSON *object, const st
 	(void)w;
 	/* It becomes the first part of the names of mirrored nodes and pods. */
 	if (name && !names_is_dns_label(span_of(name)))
-		refuse_text(errors, FIELD_INVALID, name, names_dns_label_rule(), "metadata.name");
+		refuse_text(errors, FIELD_INVALID, name, names_dns_label_rule(span_of(name)),
+			    "metadata.name");
 	check_url(spec, "apiEndpoint", api, errors);
 	check_url(spec, "proxyURL", proxy, errors);
 	taints_check(json_get(spec, "taints"), "spec.taints", errors);

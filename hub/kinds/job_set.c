@@ -92,7 +92,7 @@ static void check_names(struct job_set_check *c, const struct cJSON *r, size_t i
 	int n = snprintf(name, sizeof(name), "%.300s-%.300s-%lld", c->name, own,
 			 (long long)replicas - 1);
 	if (!names_is_dns1035(span_of(name))) {
-		refuse_text(c->errors, FIELD_INVALID, name, names_dns1035_rule(),
+		refuse_text(c->errors, FIELD_INVALID, name, names_dns1035_rule(span_of(name)),
 			    "spec.replicatedJobs[%zu].name", i);
 		return;
 	}
@@ -154,7 +154,7 @@ static void check_replicated_job(struct job_set_check *c, const struct cJSON *r,
 		       "the product of replicas and parallelism must not exceed 2147483647",
 		       "spec.replicatedJobs[%zu].replicas", i);
 	if (group && !names_is_dns1035(span_of(group)))
-		refuse_text(c->errors, FIELD_INVALID, group, names_dns1035_rule(),
+		refuse_text(c->errors, FIELD_INVALID, group, names_dns1035_rule(span_of(group)),
 			    "spec.replicatedJobs[%zu].groupName", i);
 	check_names(c, r, i);
 	check_depends_on(c, r, i);

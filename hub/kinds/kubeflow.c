@@ -221,7 +221,8 @@ static void check_training(const struct kind *k, const struct cJSON *object,
 	if (w->subresource[0])
 		return;
 	if (name && !names_is_dns1035(span_of(name)))
-		refuse_text(errors, FIELD_INVALID, name, names_dns1035_rule(), "metadata.name");
+		refuse_text(errors, FIELD_INVALID, name, names_dns1035_rule(span_of(name)),
+			    "metadata.name");
 	if (json_is(roles, JSON_OBJECT) && !json_first(roles)) /* else the schema has said it */
 		refuse(errors, FIELD_REQUIRED, NULL, "must name at least one role", "spec.%s",
 		       t->specs);

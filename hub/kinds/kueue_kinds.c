@@ -33,10 +33,11 @@ static void check_labels(const struct cJSON *labels, const char *path, struct fi
 	json_foreach (labels, l) {
 		const char *key = json_key(l), *value = json_value_str(l);
 		if (key && !names_is_qualified(span_of(key)))
-			refuse_text(errors, FIELD_INVALID, key, names_qualified_rule(), "%s", path);
+			refuse_text(errors, FIELD_INVALID, key, names_qualified_rule(span_of(key)),
+				    "%s", path);
 		if (value && !names_is_label_value(span_of(value)))
-			refuse_text(errors, FIELD_INVALID, value, names_label_value_rule(), "%s",
-				    path);
+			refuse_text(errors, FIELD_INVALID, value,
+				    names_label_value_rule(span_of(value)), "%s", path);
 	}
 }
 

@@ -167,7 +167,7 @@ static void check_name(struct pod_check *c, const struct cJSON *spec, const char
 	const char *name = json_str(spec, field);
 
 	if (!empty(name) && !names_is_dns_subdomain(span_of(name)))
-		refuse_text(c->errors, FIELD_INVALID, name, names_dns_subdomain_rule(),
+		refuse_text(c->errors, FIELD_INVALID, name, names_dns_subdomain_rule(span_of(name)),
 			    IN_SPEC ".%s", SPEC_OF(c), field);
 }
 

@@ -40,8 +40,8 @@ static void check_group(const struct cJSON *g, const char *root, size_t i, struc
 
 	(void)snprintf(path, sizeof(path), "%s.workerGroupSpecs[%zu]", root, i);
 	if (name && !names_is_dns_label(span_of(name)))
-		refuse_text(errors, FIELD_INVALID, name, names_dns_label_rule(), "%s.groupName",
-			    path);
+		refuse_text(errors, FIELD_INVALID, name, names_dns_label_rule(span_of(name)),
+			    "%s.groupName", path);
 	else if (name && map_put(names, span_of(name), names))
 		refuse_text(errors, FIELD_DUPLICATE, name, "", "%s.groupName", path);
 	(void)json_int64(g, "minReplicas", &min);

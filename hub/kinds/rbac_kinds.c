@@ -85,7 +85,7 @@ static void check_account(const struct cJSON *s, bool namespaced, size_t i,
 	const char *ns = json_str(s, "namespace");
 
 	if (name && name[0] && !names_is_dns_subdomain(span_of(name)))
-		refuse_text(errors, FIELD_INVALID, name, names_dns_subdomain_rule(),
+		refuse_text(errors, FIELD_INVALID, name, names_dns_subdomain_rule(span_of(name)),
 			    "subjects[%zu].name", i);
 	if (group && group[0])
 		refuse_text(errors, FIELD_NOT_SUPPORTED, group, "supported values: \"\"",

@@ -161,7 +161,8 @@ static void check_covered(const struct cJSON *covered, size_t group, struct map 
 	json_foreach (covered, c) {
 		const char *name = json_value_str(c);
 		if (name && !names_is_qualified(span_of(name)))
-			refuse_text(errors, FIELD_INVALID, name, names_qualified_rule(),
+			refuse_text(errors, FIELD_INVALID, name,
+				    names_qualified_rule(span_of(name)),
 				    "spec.resourceGroups[%zu].coveredResources[%zu]", group, i);
 		if (name && map_put(resources, span_of(name), resources))
 			refuse_text(errors, FIELD_DUPLICATE, name, "",

@@ -15,8 +15,8 @@
 static void check_key(const char *key, const char *path, size_t i, struct field_errors *errors)
 {
 	if (key && !names_is_qualified(span_of(key)))
-		refuse_text(errors, FIELD_INVALID, key, names_qualified_rule(), "%s[%zu].key", path,
-			    i);
+		refuse_text(errors, FIELD_INVALID, key, names_qualified_rule(span_of(key)),
+			    "%s[%zu].key", path, i);
 }
 
 void taints_check(const struct cJSON *taints, const char *path, struct field_errors *errors)
@@ -30,8 +30,9 @@ void taints_check(const struct cJSON *taints, const char *path, struct field_err
 		auto_buf both = BUF_INIT;
 		check_key(key, path, i, errors);
 		if (value && !names_is_label_value(span_of(value)))
-			refuse_text(errors, FIELD_INVALID, value, names_label_value_rule(),
-				    "%s[%zu].value", path, i);
+			refuse_text(errors, FIELD_INVALID, value,
+				    names_label_value_rule(span_of(value)), "%s[%zu].value", path,
+				    i);
 		buf_addf(&both, "%s:%s", key ? key : "", effect ? effect : "");
 		if (map_put(&seen, buf_span(&both), &seen))
 			refuse_text(errors, FIELD_DUPLICATE, both.ptr,

@@ -43,7 +43,7 @@ static void check_label(const struct site *s, const char *key)
 	const char *v = value_of(s, key);
 
 	if (v && !names_is_qualified(span_of(v)))
-		refuse_at(s, FIELD_INVALID, key, v, names_qualified_rule());
+		refuse_at(s, FIELD_INVALID, key, v, names_qualified_rule(span_of(v)));
 }
 
 static void check_one_of(const struct site *s)
@@ -146,7 +146,8 @@ static void check_layer(const struct site *s, const struct cJSON *list, size_t i
 	*ret_size = 0;
 	(void)json_int64(one, "size", ret_size);
 	if (!level || !names_is_qualified(span_of(level)))
-		refuse_text(s->errors, FIELD_INVALID, level ? level : "", names_qualified_rule(),
+		refuse_text(s->errors, FIELD_INVALID, level ? level : "",
+			    names_qualified_rule(span_of(level ? level : "")),
 			    "%s[" TOPOLOGY_KEY_LAYERS "][%zu].topology", s->path, i);
 	if (*ret_size < 1)
 		refuse(s->errors, FIELD_INVALID, json_get(one, "size"),

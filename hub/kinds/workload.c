@@ -199,11 +199,11 @@ static void check_pairs(const struct cJSON *map, const char *path, const char *f
 	json_foreach (map, m) {
 		const char *key = json_key(m), *value = json_value_str(m);
 		if (key && !names_is_qualified(span_of(key)))
-			refuse_text(errors, FIELD_INVALID, key, names_qualified_rule(), "%s.%s",
-				    path, field);
+			refuse_text(errors, FIELD_INVALID, key, names_qualified_rule(span_of(key)),
+				    "%s.%s", path, field);
 		if (values && value && !names_is_label_value(span_of(value)))
-			refuse_text(errors, FIELD_INVALID, value, names_label_value_rule(), "%s.%s",
-				    path, field);
+			refuse_text(errors, FIELD_INVALID, value,
+				    names_label_value_rule(span_of(value)), "%s.%s", path, field);
 	}
 }
 

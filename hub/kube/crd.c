@@ -128,7 +128,7 @@ static void check_label(struct check *c, const struct cJSON *names, const char *
 	if (!s || !s[0])
 		refuse(c, key, FIELD_REQUIRED, NULL, "");
 	else if (!names_is_dns1035(span_of(s)))
-		refuse(c, key, FIELD_INVALID, json_get(names, key), names_dns1035_rule());
+		refuse(c, key, FIELD_INVALID, json_get(names, key), names_dns1035_rule(span_of(s)));
 }
 
 static void check_kind_name(struct check *c, const struct cJSON *names, const char *key)
@@ -164,7 +164,8 @@ static void check_names(struct check *c, const struct cJSON *names)
 		json_foreach (json_get(names, lists[i]), it) {
 			buf_addf(&c->path, ".%s[%zu]", lists[i], n++);
 			if (!names_is_dns1035(span_of(json_value_str(it))))
-				refuse(c, NULL, FIELD_INVALID, it, names_dns1035_rule());
+				refuse(c, NULL, FIELD_INVALID, it,
+				       names_dns1035_rule(span_of(json_value_str(it))));
 			cut(c, at);
 		}
 	}
@@ -198,7 +199,7 @@ static void check_group(struct check *c, const struct cJSON *object)
 	}
 	if (!names_is_dns_subdomain(span_of(group)))
 		refuse(c, "spec.group", FIELD_INVALID, json_get(spec, "group"),
-		       names_dns_subdomain_rule());
+		       names_dns_subdomain_rule(span_of(group)));
 	else if (!strchr(group, '.'))
 		refuse(c, "spec.group", FIELD_INVALID, json_get(spec, "group"),
 		       "should be a domain with at least one dot");
@@ -355,7 +356,8 @@ static void check_version(struct check *c, const struct kind *k, const struct cJ
 	const char *name = json_str(version, "name");
 
 	if (!name || !names_is_dns1035(span_of(name)))
-		refuse(c, "name", FIELD_INVALID, json_get(version, "name"), names_dns1035_rule());
+		refuse(c, "name", FIELD_INVALID, json_get(version, "name"),
+		       names_dns1035_rule(span_of(name)));
 	if (check_its_schema)
 		check_schema(c, k, version, shared);
 	check_columns(c, json_get(version, "additionalPrinterColumns"));

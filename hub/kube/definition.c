@@ -1,4 +1,5 @@
 #include "kube/definition.h"
+#include "kube/kind_set.h"
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -38,6 +39,19 @@ static const char *const *texts(struct definition *d, const struct cJSON *list)
 	return out;
 }
 
+/* Of a column that nobody described, where it comes from. */
+static const char *column_about(struct definition *d, const struct cJSON *column)
+{
+	const char *words = text(d, column, "description");
+	auto_buf b = BUF_INIT;
+
+	if (words && words[0])
+		return words;
+	buf_addf(&b, "Custom resource definition column (in JSONPath format): %s",
+		 text(d, column, "jsonPath"));
+	return arena_strndup(&d->mem, buf_span(&b).ptr, b.len);
+}
+
 static void set_columns(struct definition *d, struct kind *k, const struct cJSON *list)
 {
 	struct kind_column *c = arena_array(&d->mem, struct kind_column, json_len(list) + 1);
@@ -50,7 +64,7 @@ static void set_columns(struct definition *d, struct kind *k, const struct cJSON
 					 .type = text(d, it, "type"),
 					 .format = text(d, it, "format"),
 					 .json_path = text(d, it, "jsonPath"),
-					 .description = text(d, it, "description"),
+					 .description = column_about(d, it),
 					 .priority = priority > 0 ? (int)(priority & 0xffff) : 0};
 	}
 	k->columns = c;
@@ -95,9 +109,25 @@ static void set_selectable(struct definition *d, struct kind *k, const struct cJ
 	k->selectable = f;
 }
 
+/* The best version to go on with: served, not deprecated and better than `old`; or NULL. */
+static const char *successor(const struct definition *d, const char *old)
+{
+	const char *best = NULL;
+
+	json_foreach (json_path(d->tree, "spec", "versions", NULL), v) {
+		const char *name = json_str(v, "name");
+		if (!name || !json_bool(v, "served", false) || json_bool(v, "deprecated", false) ||
+		    kind_version_cmp(name, best ? best : old) >= 0)
+			continue;
+		best = name;
+	}
+	return best;
+}
+
 static void set_deprecation(struct definition *d, struct kind *k, const struct cJSON *version)
 {
 	const char *words = json_str(version, "deprecationWarning");
+	const char *next = successor(d, k->version);
 	auto_buf b = BUF_INIT;
 
 	if (!json_bool(version, "deprecated", false))
@@ -106,6 +136,8 @@ static void set_deprecation(struct definition *d, struct kind *k, const struct c
 		buf_add_str(&b, words);
 	else
 		buf_addf(&b, "%s/%s %s is deprecated", k->group, k->version, k->kind);
+	if (next && !(words && words[0]))
+		buf_addf(&b, "; use %s/%s %s", k->group, next, k->kind);
 	k->deprecation = arena_strndup(&d->mem, buf_span(&b).ptr, b.len);
 }
 

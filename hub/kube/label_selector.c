@@ -46,11 +46,12 @@ static void read_match_labels(struct reader *r, const struct cJSON *labels, cons
 	json_foreach (labels, l) {
 		struct span key = span_of(json_key(l)), value = span_of(json_value_str(l));
 		if (!names_is_qualified(key)) {
-			refuse(r, FIELD_INVALID, path, "matchLabels", l, names_qualified_rule());
+			refuse(r, FIELD_INVALID, path, "matchLabels", l, names_qualified_rule(key));
 			continue;
 		}
 		if (!value.ptr || !names_is_label_value(value)) {
-			refuse(r, FIELD_INVALID, path, "matchLabels", l, names_label_value_rule());
+			refuse(r, FIELD_INVALID, path, "matchLabels", l,
+			       names_label_value_rule(value));
 			continue;
 		}
 		struct selector_requirement *q = add(r, path);
@@ -89,7 +90,7 @@ static void read_values(struct reader *r, struct selector_requirement *q,
 	json_foreach (values, v) {
 		struct span value = span_of(json_value_str(v));
 		if (!value.ptr || !names_is_label_value(value)) {
-			refuse(r, FIELD_INVALID, path, "values", v, names_label_value_rule());
+			refuse(r, FIELD_INVALID, path, "values", v, names_label_value_rule(value));
 			return;
 		}
 		q->values[q->n_values++] = arena_span(&r->selector->mem, value);
@@ -104,7 +105,8 @@ static void read_expression(struct reader *r, const struct cJSON *e, const char 
 	bool wants_values;
 
 	if (!key || !names_is_qualified(span_of(key))) {
-		refuse(r, FIELD_INVALID, path, "key", json_get(e, "key"), names_qualified_rule());
+		refuse(r, FIELD_INVALID, path, "key", json_get(e, "key"),
+		       names_qualified_rule(span_of(key)));
 		return;
 	}
 	if (find_op(json_str(e, "operator"), &q.op) < 0) {

@@ -194,7 +194,7 @@ int meta_prepare_create(struct cJSON *object, const struct meta_write *w,
 	if (r < 0)
 		return r;
 	const char *version = json_str(metadata, "resourceVersion");
-	if (version && version[0])
+	if (version && version[0] && strcmp(version, "0") != 0)
 		return err_set(reterr, ERR_BAD_REQUEST,
 			       "resourceVersion should not be set on objects to be created");
 	r = check_namespace(metadata, w, reterr);
@@ -267,6 +267,13 @@ static int check_identity(const struct cJSON *old_metadata, const struct cJSON *
 	const char *name = json_str(old_metadata, "name");
 	char why[160];
 
+	if (w->is_patch && uid && uid[0] && (!old_uid || strcmp(uid, old_uid) != 0)) {
+		auto_buf shown = BUF_INIT;
+		buf_add_json_str(&shown, span_of(uid));
+		field_errors_add(errors, FIELD_INVALID, "metadata.uid", shown.ptr, "%s",
+				 "field is immutable");
+		return err_errno(ERR_INVALID);
+	}
 	if (uid && uid[0] && (!old_uid || strcmp(uid, old_uid) != 0)) {
 		(void)snprintf(why, sizeof(why),
 			       "Precondition failed: UID in precondition: %.36s, UID in object "
@@ -277,7 +284,7 @@ static int check_identity(const struct cJSON *old_metadata, const struct cJSON *
 	if (!version || !version[0] || strcmp(version, "0") == 0) {
 		if (w->is_patch || w->kind->unconditional_update)
 			return 0;
-		field_errors_add(errors, FIELD_INVALID, "metadata.resourceVersion", "0x0", "%s",
+		field_errors_add(errors, FIELD_INVALID, "metadata.resourceVersion", "0", "%s",
 				 "must be specified for an update");
 		return err_errno(ERR_INVALID);
 	}
@@ -323,6 +330,30 @@ static void check_finalizers(const struct cJSON *old, const struct cJSON *metada
 	}
 }
 
+static bool same_time(const struct cJSON *a, const struct cJSON *b)
+{
+	const char *x = json_value_str(a), *y = json_value_str(b);
+	usec at_x, at_y;
+
+	if (!x || !y || clock_parse(span_of(x), &at_x) < 0 || clock_parse(span_of(y), &at_y) < 0)
+		return json_equal(a, b);
+	return at_x == at_y; /* Python's client writes +00:00 for Z */
+}
+
+/* Who writes back what was read says nothing new; who leaves it out neither. */
+static void check_deletion(const struct cJSON *old_metadata, const struct cJSON *metadata,
+			   struct field_errors *errors)
+{
+	const struct cJSON *said = json_get(metadata, "deletionTimestamp");
+	auto_buf shown = BUF_INIT;
+
+	if (!said || same_time(said, json_get(old_metadata, "deletionTimestamp")))
+		return;
+	json_print(said, &shown);
+	field_errors_add(errors, FIELD_INVALID, "metadata.deletionTimestamp", shown.ptr, "%s",
+			 "field is immutable");
+}
+
 static int update_main(const struct cJSON *old, struct cJSON *object, struct cJSON *metadata,
 		       const struct meta_write *w, struct field_errors *errors)
 {
@@ -336,6 +367,7 @@ static int update_main(const struct cJSON *old, struct cJSON *object, struct cJS
 	const struct cJSON *old_metadata = json_get(old, "metadata");
 	size_t before = errors->n;
 
+	check_deletion(old_metadata, metadata, errors);
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
 		keep_old(old_metadata, metadata, kept[i]);
 	(void)json_remove(metadata, "selfLink");

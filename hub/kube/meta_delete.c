@@ -64,28 +64,36 @@ bool meta_remove_finalizer(struct cJSON *object, const char *name)
 	return changed;
 }
 
+/* Upstream names the Kind here, not the resource (registry/rest/delete.go). */
+static int conflict(struct err *reterr, const struct kind *k, const char *name, const char *why)
+{
+	return err_set(reterr, ERR_CONFLICT, "Operation cannot be fulfilled on %s%s%s \"%s\": %s",
+		       k->kind, k->group[0] ? "." : "", k->group, name, why);
+}
+
 int meta_check_preconditions(const struct cJSON *delete_options, const struct kind *k,
 			     const struct store_object *o, struct err *reterr)
 {
 	const struct cJSON *p = json_get(delete_options, "preconditions");
 	const char *uid = json_str(p, "uid"), *version = json_str(p, "resourceVersion");
-	char have[OBJECT_UID_TEXT], why[200], name[STORE_MAX_NAME + 1], revision[32];
+	char have[OBJECT_UID_TEXT], why[240], name[STORE_MAX_NAME + 1], revision[32];
 
 	(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(o->key.name));
 	(void)snprintf(revision, sizeof(revision), "%llu", (unsigned long long)o->revision);
 	if (uid && strcmp(uid, object_uid_format(o->uid, have)) != 0) {
 		(void)snprintf(why, sizeof(why),
-			       "Precondition failed: UID in precondition: %.40s, UID in object "
-			       "meta: %s",
+			       "the UID in the precondition (%.40s) does not match the UID in "
+			       "record (%s). The object might have been deleted and then recreated",
 			       uid, have);
-		return status_set_conflict(reterr, k, name, why);
+		return conflict(reterr, k, name, why);
 	}
 	if (version && strcmp(version, revision) != 0) {
-		(void)snprintf(why, sizeof(why),
-			       "Precondition failed: ResourceVersion in precondition: %.40s, "
-			       "ResourceVersion in object meta: %s",
-			       version, revision);
-		return status_set_conflict(reterr, k, name, why);
+		(void)snprintf(
+		    why, sizeof(why),
+		    "the ResourceVersion in the precondition (%.40s) does not match the "
+		    "ResourceVersion in record (%s). The object might have been modified",
+		    version, revision);
+		return conflict(reterr, k, name, why);
 	}
 	return 0;
 }

@@ -76,33 +76,81 @@ bool names_is_path_segment(struct span s)
 	return !memchr(s.ptr, '/', s.len) && !memchr(s.ptr, '%', s.len);
 }
 
-const char *names_dns_label_rule(void)
+/* The words of apimachinery, with the patterns it names in them. */
+#define LABEL_KEY_FORM                                                                             \
+	"must consist of alphanumeric characters, '-', '_' or '.', and must start and end with "   \
+	"an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "  \
+	"validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+#define SUBDOMAIN_FORM                                                                             \
+	"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' "  \
+	"or '.', and must start and end with an alphanumeric character (e.g. 'example.com', "      \
+	"regex used for validation is "                                                            \
+	"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+#define LONG_LABEL     "must be no more than 63 characters"
+#define LONG_SUBDOMAIN "must be no more than 253 characters"
+
+const char *names_dns_label_rule(struct span s)
 {
+	if (s.len > NAMES_MAX_LABEL)
+		return LONG_LABEL;
 	return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or "
-	       "'-', and must start and end with an alphanumeric character (at most 63)";
+	       "'-', and must start and end with an alphanumeric character (e.g. 'my-name',  or "
+	       "'123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 }
 
-const char *names_dns_subdomain_rule(void)
+const char *names_dns_subdomain_rule(struct span s)
 {
-	return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
-	       "'-' or '.', and must start and end with an alphanumeric character (at most 253)";
+	return s.len > NAMES_MAX_SUBDOMAIN ? LONG_SUBDOMAIN : SUBDOMAIN_FORM;
 }
 
-const char *names_dns1035_rule(void)
+const char *names_dns1035_rule(struct span s)
 {
+	if (s.len > NAMES_MAX_LABEL)
+		return LONG_LABEL;
 	return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start "
-	       "with an alphabetic character, and end with an alphanumeric character (at most 63)";
+	       "with an alphabetic character, and end with an alphanumeric character (e.g. "
+	       "'my-name',  or 'abc-123', regex used for validation is "
+	       "'[a-z]([-a-z0-9]*[a-z0-9])?')";
 }
 
-const char *names_qualified_rule(void)
+const char *names_qualified_rule(struct span s)
 {
-	return "name part must consist of alphanumeric characters, '-', '_' or '.', and must start "
-	       "and end with an alphanumeric character (at most 63), with an optional DNS subdomain "
-	       "prefix and '/'";
+	struct span rest = s, prefix = span_split(&rest, '/'), name = rest.ptr ? rest : prefix;
+
+	if (rest.ptr && memchr(rest.ptr, '/', rest.len))
+		return "a valid label key " LABEL_KEY_FORM
+		       " with an optional DNS subdomain prefix and '/' (e.g. "
+		       "'example.com/MyName')";
+	if (rest.ptr && !prefix.len)
+		return "prefix part must be non-empty";
+	if (rest.ptr && prefix.len > NAMES_MAX_SUBDOMAIN)
+		return "prefix part " LONG_SUBDOMAIN;
+	if (rest.ptr && !names_is_dns_subdomain(prefix))
+		return "prefix part " SUBDOMAIN_FORM;
+	if (!name.len)
+		return "name part must be non-empty";
+	if (name.len > NAMES_MAX_LABEL)
+		return "name part must be no more than 63 bytes";
+	return "name part " LABEL_KEY_FORM;
 }
 
-const char *names_label_value_rule(void)
+const char *names_label_value_rule(struct span s)
 {
+	if (s.len > NAMES_MAX_LABEL)
+		return "must be no more than 63 bytes";
 	return "a valid label must be an empty string or consist of alphanumeric characters, '-', "
-	       "'_' or '.', and must start and end with an alphanumeric character (at most 63)";
+	       "'_' or '.', and must start and end with an alphanumeric character (e.g. "
+	       "'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+	       "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+}
+
+const char *names_path_segment_rule(struct span s)
+{
+	if (span_is(s, "."))
+		return "may not be '.'";
+	if (span_is(s, ".."))
+		return "may not be '..'";
+	if (s.ptr && memchr(s.ptr, '/', s.len))
+		return "may not contain '/'";
+	return s.len > NAMES_MAX_SUBDOMAIN ? LONG_SUBDOMAIN : "may not contain '%'";
 }

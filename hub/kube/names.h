@@ -3,8 +3,8 @@
 /*
  * Which strings may be names, label keys and label values (apimachinery util/validation).
  *
- * Plain predicates on bytes, and the sentences that upstream says when they are false: the detail
- * of a field error.
+ * Plain predicates on bytes, and the sentences that upstream says when they are false of some
+ * text: the detail of a field error.
  */
 #include "base/span.h"
 #include <stdbool.h>
@@ -20,10 +20,11 @@ bool names_is_label_value(struct span s);   /* may be empty */
 /* What may stand in a URL path: RBAC names. Not "", ".", "..", no '/' and no '%'. */
 bool names_is_path_segment(struct span s);
 
-const char *names_dns_label_rule(void);
-const char *names_dns_subdomain_rule(void);
-const char *names_dns1035_rule(void);
-const char *names_qualified_rule(void);
-const char *names_label_value_rule(void);
+const char *names_dns_label_rule(struct span s);
+const char *names_dns_subdomain_rule(struct span s);
+const char *names_dns1035_rule(struct span s);
+const char *names_qualified_rule(struct span s);
+const char *names_label_value_rule(struct span s);
+const char *names_path_segment_rule(struct span s);
 
 #endif

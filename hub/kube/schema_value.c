@@ -149,15 +149,15 @@ static const char *format_problem(enum schema_format format, struct span s)
 	case SCHEMA_BYTE:
 		return is_base64(s) ? NULL : "must be base64";
 	case SCHEMA_DNS_LABEL:
-		return names_is_dns_label(s) ? NULL : names_dns_label_rule();
+		return names_is_dns_label(s) ? NULL : names_dns_label_rule(s);
 	case SCHEMA_DNS_SUBDOMAIN:
-		return names_is_dns_subdomain(s) ? NULL : names_dns_subdomain_rule();
+		return names_is_dns_subdomain(s) ? NULL : names_dns_subdomain_rule(s);
 	case SCHEMA_DNS1035:
-		return names_is_dns1035(s) ? NULL : names_dns1035_rule();
+		return names_is_dns1035(s) ? NULL : names_dns1035_rule(s);
 	case SCHEMA_QUALIFIED:
-		return names_is_qualified(s) ? NULL : names_qualified_rule();
+		return names_is_qualified(s) ? NULL : names_qualified_rule(s);
 	case SCHEMA_LABEL_VALUE:
-		return names_is_label_value(s) ? NULL : names_label_value_rule();
+		return names_is_label_value(s) ? NULL : names_label_value_rule(s);
 	case SCHEMA_PLAIN:
 	case SCHEMA_INT32:
 	case SCHEMA_INT64:
@@ -274,7 +274,7 @@ void schema_value_check(struct schema_walk *w, const struct schema *s, const str
 		break;
 	case SCHEMA_INT_OR_STRING:
 		if (type != JSON_STRING && json_value_int64(value, &v) < 0)
-			schema_walk_refuse_type(w, value, "integer or string");
+			schema_walk_refuse_type(w, value, "integer,string");
 		break;
 	case SCHEMA_ANY:
 	case SCHEMA_OBJECT:

@@ -95,7 +95,7 @@ static int check_key(struct scan *c, struct span key)
 		return 0;
 	return err_set(c->reterr, ERR_BAD_REQUEST,
 		       "unable to parse requirement: <nil>: Invalid value: \"%.*s\": %s",
-		       (int)(key.len < 80 ? key.len : 80), key.ptr, names_qualified_rule());
+		       (int)(key.len < 80 ? key.len : 80), key.ptr, names_qualified_rule(key));
 }
 
 static int check_value(struct scan *c, struct span key, struct span value)
@@ -105,7 +105,7 @@ static int check_value(struct scan *c, struct span key, struct span value)
 	return err_set(c->reterr, ERR_BAD_REQUEST,
 		       "unable to parse requirement: values[0][%.*s]: Invalid value: \"%.*s\": %s",
 		       SPAN_ARGS(key), (int)(value.len < 80 ? value.len : 80), value.ptr,
-		       names_label_value_rule());
+		       names_label_value_rule(value));
 }
 
 static void set_values(struct selector *s, struct selector_requirement *q,

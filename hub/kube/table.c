@@ -50,15 +50,26 @@ static void add_definition(const struct kind_column *c, struct buf *out)
 	buf_addf(out, ",\"priority\":%d}", c->priority);
 }
 
+/* The columns of Events are not about their names; one that is comes last. */
+static bool names_itself(const struct kind *k)
+{
+	for (size_t i = 0; i < k->n_columns; i++)
+		if (strcmp(k->columns[i].format, "name") == 0)
+			return k->strategic;
+	return false;
+}
+
 static void add_definitions(const struct kind *k, const struct table_more *more, struct buf *out)
 {
 	static const struct kind_column name = {
 	    "Name", "string", "name", NULL, "Name of the object, unique within its namespace", 0};
 
 	buf_add_str(out, ",\"columnDefinitions\":[");
-	add_definition(&name, out);
+	if (!names_itself(k))
+		add_definition(&name, out);
 	for (size_t i = 0; i < n_columns(k); i++) {
-		buf_add_char(out, ',');
+		if (i || !names_itself(k))
+			buf_add_char(out, ',');
 		add_definition(column_at(k, i), out);
 	}
 	for (size_t i = 0; more && i < more->n; i++) {
@@ -160,13 +171,16 @@ static void add_cells(const struct kind *k, struct span object, usec now, struct
 	const struct cJSON *next = json_first(computed);
 	struct span value;
 
-	if (json_text_path(object, &value, "metadata", "name", NULL) == 0)
+	if (names_itself(k))
+		; /* its place is among the others */
+	else if (json_text_path(object, &value, "metadata", "name", NULL) == 0)
 		buf_add_span(out, value);
 	else
 		buf_add_str(out, "\"\"");
 	for (size_t i = 0; i < n_columns(k); i++) {
 		const struct kind_column *c = column_at(k, i);
-		buf_add_char(out, ',');
+		if (i || !names_itself(k))
+			buf_add_char(out, ',');
 		if (c->json_path && jsonpath_first(c->json_path, object, &value) == 0) {
 			add_value(c->type, value, now, out);
 		} else if (!c->json_path && next) {
@@ -183,9 +197,11 @@ static void add_object(const char *version, struct span object, enum table_inclu
 {
 	struct span meta;
 
-	if (include == TABLE_NONE)
-		return;
 	buf_add_str(out, ",\"object\":");
+	if (include == TABLE_NONE) {
+		buf_add_str(out, "null");
+		return;
+	}
 	if (include == TABLE_OBJECT) {
 		buf_add_span(out, object);
 		return;

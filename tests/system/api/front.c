@@ -94,6 +94,7 @@ static int open_registry(struct front *f, const struct front_options *o, struct 
 static int open_api(struct front *f, const struct front_options *o, struct err *reterr)
 {
 	struct inbox_options inbox = {.kinds = o->kinds,
+				      .source = registry_kind_source(f->registry),
 				      .truth = f->truth,
 				      .mirror = f->mirror,
 				      .version = "v1.34.0-muster0.1.0",

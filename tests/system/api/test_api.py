@@ -441,8 +441,8 @@ class Apply(Case):
         self.fails(422, "Invalid", self.apply("aw", manager="x" * 129))
         self.fails(422, "Invalid", self.client.patch(CM + "/aw", o, force="true"))
         s = self.fails(400, "BadRequest", self.apply("aw", path=CM + "/other"))
-        for change, words in (({"apiVersion": "v2"}, "Incorrect version specified"),
-                              ({"kind": "Secret"}, "invalid object type"),
+        for change, words in (({"apiVersion": "v2"}, "invalid object type: /v2, Kind=ConfigMap"),
+                              ({"kind": "Secret"}, "invalid object type: /v1, Kind=Secret"),
                               ({"bogus": 1}, ".bogus: field not declared in schema"),
                               ({"data": []}, ".data: expected map, got array")):
             s = self.fails(400, "BadRequest", self.client.patch(
@@ -542,13 +542,13 @@ class Validation(Case):
         self.assertEqual((status, headers.get("Warning")), (400, None), s)
         self.assertEqual(s["message"], 'ConfigMap in version "v1" cannot be handled as a '
                          'ConfigMap: strict decoding error: duplicate field "metadata.labels.a", '
-                         'duplicate field "data.k", duplicate field "data", unknown field '
+                         'duplicate field "data", duplicate field "data.k", unknown field '
                          '"bogus"')
         status, headers, body = self.client.request("POST", CM, text)
         self.assertEqual(status, 201, body)
         self.assertEqual(headers.get_all("Warning"), [
             '299 - "duplicate field \\"metadata.labels.a\\""',
-            '299 - "duplicate field \\"data.k\\""', '299 - "duplicate field \\"data\\""'])
+            '299 - "duplicate field \\"data\\""', '299 - "duplicate field \\"data.k\\""'])
         self.assertEqual(json.loads(body)["data"], {"k": "y"})
         self.assertEqual(json.loads(body)["metadata"]["labels"], {"a": "3"})
         status, headers, body = self.client.request("POST", CM, text.replace('"dup"', '"dup2"'),
@@ -577,7 +577,8 @@ class Validation(Case):
         s = self.fails(400, "BadRequest", self.client.patch(
             CM + "/vy", text, kind="apply", fieldManager="m", fieldValidation="Strict"))
         self.assertEqual(s["message"],
-                         'error strict decoding YAML: line 6: key "a" already set in map')
+                         'error strict decoding YAML: error converting YAML to JSON: yaml: '
+                         'unmarshal errors:\n  line 6: key "a" already set in map')
         status, headers, body = self.client.request(
             "POST", CM, text, content_type="application/yaml")
         self.assertEqual(status, 201, body)

@@ -276,7 +276,7 @@ static void extensions_mean_what_they_say(void **state)
 	fails(set, "[\"a\",\"a\"]", "spec.x[1]: Duplicate value: \"a\"");
 	fails(list, "[{\"n\":\"a\"},{\"n\":\"a\"}]", "spec.x[1]: Duplicate value: {\"n\":\"a\"}");
 	fails("{\"x-kubernetes-int-or-string\":true}", "true",
-	      "spec.x: Invalid value: \"boolean\": spec.x in body must be of type integer or "
+	      "spec.x: Invalid value: \"boolean\": spec.x in body must be of type integer,"
 	      "string: \"boolean\"");
 }
 

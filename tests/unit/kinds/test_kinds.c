@@ -195,13 +195,14 @@ static void columns_are_those_of_upstream(void **state)
 static void expect_cells(const struct kind *k, const char *object, const char *want)
 {
 	auto_arena mem = ARENA_INIT;
-	auto_buf row = BUF_INIT;
+	auto_buf row = BUF_INIT, wanted = BUF_INIT;
 	usec now = 0;
 
 	assert_int_equal(clock_parse(SPAN("2026-01-01T01:00:00Z"), &now), 0);
 	table_row(k, "v1", quoted(&mem, object), TABLE_NONE, now, true, &row);
-	if (!span_eq(buf_span(&row), quoted(&mem, want)))
-		fail_msg("got  %s\nwant %s", row.ptr, want);
+	buf_addf(&wanted, "%.*s,'object':null}", (int)strlen(want) - 1, want);
+	if (!span_eq(buf_span(&row), quoted(&mem, wanted.ptr)))
+		fail_msg("got  %s\nwant %s", row.ptr, wanted.ptr);
 }
 
 static void a_jobs_cells_tell_its_state(void **state)
@@ -298,7 +299,7 @@ static void an_event_tells_its_object_in_both_shapes(void **state)
 	const struct kind *core = hub_kind(TYPE_EVENT);
 	const struct kind *newer =
 	    kind_by_resource(kinds_hub(), SPAN("events.k8s.io"), SPAN("v1"), SPAN("events"));
-	static const char want[] = "{'cells':['e','10m','Normal','Started','pytorchjob/j',null,"
+	static const char want[] = "{'cells':['10m','Normal','Started','pytorchjob/j',null,"
 				   "'kubelet, n1','it started','60m',3,'e']}";
 	expect_cells(
 	    core,

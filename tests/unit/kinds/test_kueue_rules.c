@@ -309,7 +309,8 @@ static void taints_and_tolerations_of_a_flavor_are_checked(void **state)
 	    "'PreferNoSchedule', 'NoExecute'\n"
 	    "spec.tolerations[5].key: Invalid value: \"-\": name part must consist of alphanumeric "
 	    "characters, '-', '_' or '.', and must start and end with an alphanumeric character "
-	    "(at most 63), with an optional DNS subdomain prefix and '/'\n");
+	    "(e.g. 'MyName',  or 'my.name',  or "
+	    "'123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')\n");
 	expect_wrong(TYPE_RESOURCE_FLAVOR,
 		     CQ("'tolerations':[{'operator':'Exists'},{'key':'k','operator':'Exists',"
 			"'effect':'NoExecute','tolerationSeconds':5},{'key':'k','value':'v'}]"),
@@ -323,10 +324,12 @@ static void a_flavor_has_at_most_eight_labels(void **state)
 		     CQ("'nodeLabels':{'a':'','b':'','c':'','d':'','e':'','f':'','g':'','h':'',"
 			"'i':''}"),
 		     "spec.nodeLabels: Too many: 9: must have at most 8 items\n");
-	expect_wrong(TYPE_RESOURCE_FLAVOR, CQ("'nodeLabels':{'a':'_'}"),
-		     "spec.nodeLabels: Invalid value: \"_\": a valid label must be an empty string "
-		     "or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-		     "end with an alphanumeric character (at most 63)\n");
+	expect_wrong(
+	    TYPE_RESOURCE_FLAVOR, CQ("'nodeLabels':{'a':'_'}"),
+	    "spec.nodeLabels: Invalid value: \"_\": a valid label must be an empty string "
+	    "or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+	    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+	    "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')\n");
 }
 
 static void levels_of_a_topology_are_fixed_and_distinct(void **state)

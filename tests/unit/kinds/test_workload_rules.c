@@ -159,15 +159,17 @@ static void updates_of_checks_are_checked(void **state)
 	wrong(WL(SPEC(""), CHECK("Ready", "{'name':'main','labels':{'a':'b'},'nodeSelector':{'a':"
 					  "'b'},'annotations':{'x.y/z':'any thing'}}")),
 	      "");
-	wrong(WL(SPEC(""), CHECK("Ready", "{'name':'x','nodeSelector':{'a':'-'},'tolerations':[{"
-					  "'effect':'Go','key':'k'}]}")),
-	      "status.admissionChecks[0].podSetUpdates[0].name: Unsupported value: \"x\": "
-	      "supported values: \"main\"\n"
-	      "status.admissionChecks[0].podSetUpdates[0].tolerations: Invalid value: supported "
-	      "taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'\n"
-	      "status.admissionChecks[0].podSetUpdates[0].nodeSelector: Invalid value: \"-\": a "
-	      "valid label must be an empty string or consist of alphanumeric characters, '-', "
-	      "'_' or '.', and must start and end with an alphanumeric character (at most 63)\n");
+	wrong(
+	    WL(SPEC(""), CHECK("Ready", "{'name':'x','nodeSelector':{'a':'-'},'tolerations':[{"
+					"'effect':'Go','key':'k'}]}")),
+	    "status.admissionChecks[0].podSetUpdates[0].name: Unsupported value: \"x\": "
+	    "supported values: \"main\"\n"
+	    "status.admissionChecks[0].podSetUpdates[0].tolerations: Invalid value: supported "
+	    "taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'\n"
+	    "status.admissionChecks[0].podSetUpdates[0].nodeSelector: Invalid value: \"-\": a "
+	    "valid label must be an empty string or consist of alphanumeric characters, '-', "
+	    "'_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+	    "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')\n");
 	wrong(WL(SPEC(""), CHECK("Maybe", "")),
 	      "status.admissionChecks[0].state: Unsupported value: \"Maybe\": supported values: "
 	      "\"Pending\", \"Ready\", \"Retry\", \"Rejected\"\n");

@@ -45,6 +45,39 @@ static void each_rule_takes_and_refuses(void **state)
 	}
 }
 
+/* Each sentence tells what is wrong with this text. The words are upstream's. */
+static void a_rule_names_the_part_that_breaks_it(void **state)
+{
+	static const char key[] =
+	    "name part must consist of alphanumeric characters, '-', '_' or "
+	    "'.', and must start and end with an alphanumeric character (e.g. "
+	    "'MyName',  or 'my.name',  or '123-abc', regex used for "
+	    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+	assert_string_equal(names_qualified_rule(SPAN("a b")), key);
+	assert_string_equal(names_qualified_rule(SPAN("")), "name part must be non-empty");
+	assert_string_equal(names_qualified_rule(SPAN("x.io/")), "name part must be non-empty");
+	assert_string_equal(names_qualified_rule(SPAN("/a")), "prefix part must be non-empty");
+	assert_string_equal(names_qualified_rule(SPAN(LONG63 "4")),
+			    "name part must be no more than 63 bytes");
+	assert_true(span_starts(span_of(names_qualified_rule(SPAN("X.io/a"))),
+				SPAN("prefix part a lowercase RFC 1123 subdomain must consist")));
+	assert_true(span_starts(span_of(names_qualified_rule(SPAN("a/b/c"))),
+				SPAN("a valid label key must consist of")));
+	assert_string_equal(names_label_value_rule(SPAN(LONG63 "4")),
+			    "must be no more than 63 bytes");
+	assert_string_equal(names_dns_label_rule(SPAN(LONG63 "4")),
+			    "must be no more than 63 characters");
+	assert_string_equal(
+	    names_dns_subdomain_rule(SPAN("A")),
+	    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+	    "'-' or '.', and must start and end with an alphanumeric character (e.g. "
+	    "'example.com', regex used for validation is "
+	    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+	assert_string_equal(names_path_segment_rule(SPAN("..")), "may not be '..'");
+	assert_string_equal(names_path_segment_rule(SPAN("a/b")), "may not contain '/'");
+	assert_string_equal(names_path_segment_rule(SPAN("a%b")), "may not contain '%'");
+}
+
 static void a_path_segment_is_anything_that_stays_one(void **state)
 {
 	assert_true(names_is_path_segment(SPAN("system:node Admin")));
@@ -59,6 +92,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_rule_takes_and_refuses),
+	    cmocka_unit_test(a_rule_names_the_part_that_breaks_it),
 	    cmocka_unit_test(a_path_segment_is_anything_that_stays_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

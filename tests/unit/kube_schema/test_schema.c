@@ -126,7 +126,7 @@ static void wrong_types_are_named_by_path(void **state)
 	       "set: Invalid value: \"string\": set in body must be of type array: \"string\"\n"
 	       "amounts: Invalid value: \"array\": amounts in body must be of type object: "
 	       "\"array\"\n"
-	       "port: Invalid value: \"boolean\": port in body must be of type integer or string: "
+	       "port: Invalid value: \"boolean\": port in body must be of type integer,string: "
 	       "\"boolean\"\n"
 	       "open: Invalid value: \"number\": open in body must be of type object: "
 	       "\"number\"\n");

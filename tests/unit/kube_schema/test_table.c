@@ -56,12 +56,13 @@ static void missing_and_mistyped_values_are_null(void **state)
 	(void)state;
 	expect_row(&with_columns,
 		   "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"count\":\"2\",\"ok\":1}}",
-		   TABLE_NONE, "{\"cells\":[\"a\",null,\"a\",null,null,null]}");
-	expect_row(&with_columns,
-		   "{\"metadata\":{\"name\":\"a\",\"creationTimestamp\":\"soon\"},"
-		   "\"status\":{\"conditions\":[{\"type\":[1,\"x\"]}]}}",
-		   TABLE_NONE,
-		   "{\"cells\":[\"a\",\"[1,\\\"x\\\"]\",\"a\",null,null,\"<invalid>\"]}");
+		   TABLE_NONE, "{\"cells\":[\"a\",null,\"a\",null,null,null],\"object\":null}");
+	expect_row(
+	    &with_columns,
+	    "{\"metadata\":{\"name\":\"a\",\"creationTimestamp\":\"soon\"},"
+	    "\"status\":{\"conditions\":[{\"type\":[1,\"x\"]}]}}",
+	    TABLE_NONE,
+	    "{\"cells\":[\"a\",\"[1,\\\"x\\\"]\",\"a\",null,null,\"<invalid>\"],\"object\":null}");
 }
 
 static void a_kind_without_columns_shows_its_age(void **state)
