@@ -56,6 +56,13 @@ void kueue_bound_count(struct kueue_queue *queue, const struct kueue_workload *w
 		prio_add(queue, &w->uses[i], w->priority, sign);
 }
 
+bool kueue_bound_counts(const struct kueue_queue_spec *spec, int32_t of, int32_t priority)
+{
+	enum kueue_preempt_policy within = spec->preemption.within_cluster_queue;
+	return within != KUEUE_PREEMPT_NEVER &&
+	       (of < priority || (of == priority && within != KUEUE_PREEMPT_LOWER_PRIORITY));
+}
+
 int64_t kueue_bound_own(const struct kueue_queue *queue, const struct kueue_queue_spec *spec,
 			uint32_t flavor, uint32_t resource, int32_t priority)
 {

@@ -18,6 +18,9 @@ void kueue_bound_count(struct kueue_queue *queue, const struct kueue_workload *w
 /* All that the queue's own policy could take from its own holders for this priority. */
 int64_t kueue_bound_own(const struct kueue_queue *queue, const struct kueue_queue_spec *spec,
 			uint32_t flavor, uint32_t resource, int32_t priority);
+/* Whether a holder of `of` is among those that it could take from: own holders count for no others.
+ */
+bool kueue_bound_counts(const struct kueue_queue_spec *spec, int32_t of, int32_t priority);
 /* Whether the queue may take from others although it borrows: then no bound is known. */
 bool kueue_bound_is_unknown(const struct kueue_queues *q, const struct kueue_queue_spec *spec);
 int64_t kueue_bound_free(const struct kueue_queues *q, uint32_t node, uint32_t flavor,

@@ -104,7 +104,7 @@ int kueue_queues_restore(struct kueue_queues *q, uint32_t queue,
 	struct kueue_queue *at = kueue_lane_queue(q, queue);
 	w->lane = kueue_lane_local(at, w->local_queue);
 	kueue_hold_quota(q, at, w, state == KUEUE_RESERVING ? state : KUEUE_ADMITTED);
-	kueue_wake_charged(q, at, w->uses, w->n_uses);
+	kueue_wake_charged(q, at, w->uses, w->n_uses, w->priority);
 	if (state == KUEUE_EVICTED)
 		kueue_queues_evicted(q, w);
 	*ret = w;
@@ -127,7 +127,7 @@ void kueue_hold_give_back(struct kueue_queues *q, struct kueue_workload *w)
 	kueue_holders_remove(q->forest, w);
 	w->admitted = false;
 	queue->tree->changes++;
-	kueue_wake_released(q, queue, w->uses, w->n_uses);
+	kueue_wake_released(q, queue, w->uses, w->n_uses, w->priority);
 	free(w->uses);
 	free(w->holdings);
 	free(w->counts);
@@ -207,6 +207,6 @@ void kueue_queues_reclaim(struct kueue_queues *q, struct kueue_workload *w, cons
 		kueue_usage_count(q, w, 1);
 	kueue_bound_count(queue, w, 1);
 	queue->tree->changes++;
-	kueue_wake_released(q, queue, was, n);
+	kueue_wake_released(q, queue, was, n, w->priority);
 	free(was);
 }

@@ -217,7 +217,7 @@ void kueue_queues_set_priority(struct kueue_queues *q, struct kueue_workload *w,
 	w->priority = priority;
 	kueue_bound_count(queue, w, 1);
 	kueue_holders_file(q->forest, w);
-	kueue_wake_charged(q, queue, w->uses, w->n_uses);
+	kueue_wake_charged(q, queue, w->uses, w->n_uses, w->priority);
 	queue->tree->changes++;
 }
 

@@ -130,7 +130,7 @@ void kueue_round_end(struct kueue_queues *q)
 	for (size_t i = 0; i < q->admitted.len; i++) {
 		struct kueue_workload *w = q->admitted.items[i];
 		struct kueue_queue *queue = q->by_node.items[w->queue];
-		kueue_wake_charged(q, queue, w->uses, w->n_uses);
+		kueue_wake_charged(q, queue, w->uses, w->n_uses, w->priority);
 	}
 	for (size_t i = 0; i < q->n_heats; i++)
 		kueue_requeue(q, q->heats.items[i]);

@@ -47,13 +47,17 @@ static int64_t bound_of(const struct kueue_queues *q, const struct kueue_wait_gr
 	return kueue_bound_of(q, g->queue, g->cell->flavor, g->cell->resource, g->priority);
 }
 
+/* Who could not take from it has only less room now, and is found in time where it stands. */
 void kueue_wake_charged(struct kueue_queues *q, struct kueue_queue *queue,
-			const struct kueue_use *uses, size_t n)
+			const struct kueue_use *uses, size_t n, int32_t priority)
 {
-	for (size_t i = 0; i < n; i++) {
+	const struct kueue_queue_spec *spec = kueue_forest_queue_spec(q->forest, queue->node);
+	for (size_t i = 0; spec && i < n; i++) {
 		int64_t above = INT64_MAX; /* the bound of a higher priority */
 		vec_foreach (&queue->groups, it) {
 			struct kueue_wait_group *g = *it;
+			if (!kueue_bound_counts(spec, priority, g->priority))
+				break;
 			if (!touches(g, &uses[i]))
 				continue;
 			kueue_wait_rethreshold(q, g);
@@ -180,8 +184,23 @@ void kueue_wake_reserving(struct kueue_queues *q, struct kueue_tree *t)
 	}
 }
 
+/* After a release within its queue: what the queue keeps for itself moves every threshold. In one
+ * that stands alone only those move that counted on the holder. */
+static void rethreshold_all(struct kueue_queues *q, struct kueue_queue *queue,
+			    const struct kueue_use *use, int32_t priority)
+{
+	const struct kueue_queue_spec *spec = kueue_forest_queue_spec(q->forest, queue->node);
+	bool alone = kueue_forest_parent(q->forest, queue->node) == KUEUE_NONE;
+	vec_foreach (&queue->groups, it) {
+		if (spec && alone && !kueue_bound_counts(spec, priority, (*it)->priority))
+			break;
+		if (touches(*it, use))
+			kueue_wait_rethreshold(q, *it);
+	}
+}
+
 void kueue_wake_released(struct kueue_queues *q, struct kueue_queue *queue,
-			 const struct kueue_use *uses, size_t n)
+			 const struct kueue_use *uses, size_t n, int32_t priority)
 {
 	struct kueue_tree *t = queue->tree;
 	t->wake++;
@@ -194,10 +213,7 @@ void kueue_wake_released(struct kueue_queues *q, struct kueue_queue *queue,
 	wake_ring(q, &t->restless);
 	wake_ring(q, &t->due);
 	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; k < queue->groups.len; k++) {
-			if (touches(queue->groups.items[k], &uses[i]))
-				kueue_wait_rethreshold(q, queue->groups.items[k]);
-		}
+		rethreshold_all(q, queue, &uses[i], priority);
 		struct kueue_wait_cell *cell = kueue_wait_cell(t, uses[i].flavor, uses[i].resource);
 		if (cell)
 			open_cell(q, t, cell);

@@ -16,12 +16,12 @@ struct kueue_workload;
  * closed; those of lower priority than the one found, or than `head`, are not looked at. */
 struct kueue_class *kueue_wake_best(struct kueue_queues *q, struct kueue_queue *queue,
 				    const struct kueue_workload *head);
-/* Quota was charged: some classes may have new victims. */
+/* Quota was charged by a holder of this priority: some classes may have new victims. */
 void kueue_wake_charged(struct kueue_queues *q, struct kueue_queue *queue,
-			const struct kueue_use *uses, size_t n);
-/* Quota was given back: what would wake the whole tree in Kueue. */
+			const struct kueue_use *uses, size_t n, int32_t priority);
+/* Quota was given back by one of this priority: what would wake the whole tree in Kueue. */
 void kueue_wake_released(struct kueue_queues *q, struct kueue_queue *queue,
-			 const struct kueue_use *uses, size_t n);
+			 const struct kueue_use *uses, size_t n, int32_t priority);
 /* Those whose only effect would be what they hold back from others. */
 void kueue_wake_reserving(struct kueue_queues *q, struct kueue_tree *t);
 void kueue_wake_tree(struct kueue_queues *q, struct kueue_tree *t);
