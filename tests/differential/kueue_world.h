@@ -1,0 +1,71 @@
+#ifndef TESTS_DIFFERENTIAL_KUEUE_WORLD_H
+#define TESTS_DIFFERENTIAL_KUEUE_WORLD_H
+/*
+ * The engine as kueue_driver.c's scenarios see it: what each file of the driver reads and writes.
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "quota-tree/kueue_queues.h"
+
+struct names VEC(struct span);
+struct texts VEC(char *);
+
+struct job {
+	struct kueue_workload *record;
+	struct span name;
+	struct names pod_sets;
+	bool waits;
+	char why[64]; /* what the last attempt said */
+};
+
+struct world {
+	struct arena mem;
+	struct kueue_options options;
+	struct kueue_forest *forest;
+	struct kueue_queues *queues;
+	struct map jobs; /* by name: struct job */
+	struct names queue_names, cohort_names, flavor_names, resource_names;
+	int64_t now;
+	bool rounds;
+	const char *trouble; /* of the cycles, or NULL */
+};
+
+/* ---- kueue_line.c: reading a line of a scenario; absent parts read as nothing ---- */
+
+struct span line_text(struct world *w, struct span object, const char *key);
+int64_t line_number(struct span object, const char *key, int64_t otherwise);
+/* Weights: the generator's are halves. */
+double line_weight(struct span object);
+bool line_yes(struct span object, const char *key);
+bool line_is(struct span object, const char *key, const char *word);
+struct span line_member(struct span object, const char *key);
+size_t line_count(struct span container);
+struct span *line_strings(struct world *w, struct span list, size_t *ret_n);
+struct label *line_labels(struct world *w, struct span object, size_t *ret_n);
+struct toleration *line_tolerations(struct world *w, struct span list, size_t *ret_n);
+/* A name once, in order. */
+void names_note(struct names *names, struct span name);
+
+/* ---- kueue_objects.c: objects and workloads of a line, into the engine ---- */
+
+void objects_set_options(struct world *w, struct span line);
+int objects_set_flavor(struct world *w, struct span line, struct err *err);
+int objects_set_cohort(struct world *w, struct span line, struct err *err);
+int objects_set_queue(struct world *w, struct span line, struct err *err);
+int objects_add(struct world *w, struct span line, struct err *err);
+int objects_act(struct world *w, struct span op, struct span line, struct err *err);
+
+/* ---- kueue_decide.c: cycles until they rest, and what they decided in the model's words ---- */
+
+/* Takes the buffer's text. */
+void texts_push(struct texts *t, struct buf *b);
+void decide_run(struct world *w, struct texts *out);
+
+/* ---- kueue_compare.c ---- */
+
+/* Whether decisions, reasons, usage, shares, counts and order are those that the line expects; says
+ * what is not. */
+bool compare_run(struct world *w, struct span expect);
+
+#endif
