@@ -41,13 +41,21 @@ static void default_requests(struct cJSON *container)
 		defaults_set(requests, json_key(l), json_dup(l));
 }
 
-void pod_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
+/* As the API server's strategy says it on creation. */
+static void say_gated(struct cJSON *status)
 {
-	struct cJSON *spec = json_get(object, "spec");
+	struct cJSON *one = json_object(), *list = json_array();
 
-	(void)k;
-	if (!spec || w->subresource[0])
-		return;
+	json_set_str(one, "type", "PodScheduled");
+	json_set_str(one, "status", "False");
+	json_set_str(one, "reason", "SchedulingGated");
+	json_set_str(one, "message", "Scheduling is blocked due to non-empty scheduling gates");
+	json_append(list, one);
+	json_set(status, "conditions", list);
+}
+
+static void default_spec(struct cJSON *spec)
+{
 	defaults_set(spec, "restartPolicy", json_new_str("Always"));
 	defaults_set(spec, "dnsPolicy", json_new_str("ClusterFirst"));
 	defaults_set(spec, "terminationGracePeriodSeconds", json_new_int(30));
@@ -56,20 +64,41 @@ void pod_default(const struct kind *k, struct cJSON *object, const struct kind_w
 		default_requests(c);
 	json_foreach (json_get(spec, "initContainers"), c)
 		default_requests(c);
-	if (!w->old)
-		defaults_set(json_ensure_object(object, "status"), "phase",
-			     json_new_str("Pending"));
 }
+
+void pod_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
+{
+	struct cJSON *spec = json_get(object, "spec");
+
+	(void)k;
+	if (!spec || w->subresource[0])
+		return;
+	default_spec(spec);
+	if (w->old)
+		return;
+	struct cJSON *status = json_ensure_object(object, "status");
+	defaults_set(status, "phase", json_new_str("Pending"));
+	if (json_len(json_get(spec, "schedulingGates")) > 0 && !json_get(status, "conditions"))
+		say_gated(status);
+}
+
+#define POD_UPDATES                                                                                \
+	"pod updates may not change fields other than containers[*].image, "                       \
+	"initContainers[*].image, activeDeadlineSeconds, tolerations and "                         \
+	"terminationGracePeriodSeconds"
 
 /* What of a pod's spec may never change. Owned. */
 static struct cJSON *fixed_pod_spec(const struct cJSON *object)
 {
 	static const char *const movable[] = {
-	    "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
-	    "schedulingGates",	     "nodeName",
+	    "activeDeadlineSeconds", "tolerations",  "terminationGracePeriodSeconds",
+	    "schedulingGates",	     "nodeSelector", "nodeName",
 	};
 	struct cJSON *spec = json_dup(json_get(object, "spec"));
 
+	/* The simulator's controllers store pods as their templates are. */
+	if (spec)
+		default_spec(spec);
 	for (size_t i = 0; i < ARRAY_LEN(movable); i++)
 		json_remove(spec, movable[i]);
 	json_foreach (json_get(spec, "containers"), c)
@@ -77,6 +106,43 @@ static struct cJSON *fixed_pod_spec(const struct cJSON *object)
 	json_foreach (json_get(spec, "initContainers"), c)
 		json_remove(c, "image");
 	return spec;
+}
+
+static bool has_gate(const struct cJSON *gates, const char *name)
+{
+	json_foreach (gates, g) {
+		const char *n = json_str(g, "name");
+		if (n && strcmp(n, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Gates only go; and while there is one, node selectors may be added (KEP-3521, KEP-3838). */
+static void check_gates(const struct cJSON *was, const struct cJSON *now,
+			struct field_errors *errors)
+{
+	const struct cJSON *gates = json_get(was, "schedulingGates");
+	const struct cJSON *selector = json_get(now, "nodeSelector");
+
+	json_foreach (json_get(now, "schedulingGates"), g) {
+		const char *name = json_str(g, "name");
+		if (name && !has_gate(gates, name))
+			refuse(errors, FIELD_FORBIDDEN, NULL,
+			       "only deletion is allowed, but found new scheduling gate",
+			       "spec.schedulingGates");
+	}
+	if (json_len(gates) == 0) {
+		if (!json_equal(json_get(was, "nodeSelector"), selector))
+			refuse(errors, FIELD_FORBIDDEN, NULL, POD_UPDATES, "spec");
+		return;
+	}
+	json_foreach (json_get(was, "nodeSelector"), pair)
+		if (!json_equal(pair, json_get(selector, json_key(pair))))
+			refuse(errors, FIELD_INVALID, NULL,
+			       "only additions to spec.nodeSelector are allowed (no mutations or "
+			       "deletions)",
+			       "spec.nodeSelector");
 }
 
 void pod_validate(const struct kind *k, const struct cJSON *object, const struct kind_write *w,
@@ -95,11 +161,8 @@ void pod_validate(const struct kind *k, const struct cJSON *object, const struct
 	auto_json *before = fixed_pod_spec(w->old);
 	auto_json *after = fixed_pod_spec(object);
 	if (!json_equal(before, after))
-		refuse(errors, FIELD_FORBIDDEN, NULL,
-		       "pod updates may not change fields other than containers[*].image, "
-		       "initContainers[*].image, activeDeadlineSeconds, tolerations and "
-		       "terminationGracePeriodSeconds",
-		       "spec");
+		refuse(errors, FIELD_FORBIDDEN, NULL, POD_UPDATES, "spec");
+	check_gates(json_get(w->old, "spec"), json_get(object, "spec"), errors);
 }
 
 void pod_template_validate(const struct kind *k, const struct cJSON *object,

@@ -120,10 +120,10 @@ void cluster_pods_add(struct cluster *c, const struct store_object *o)
 	struct scheduler_node *n = p->node.len ? scheduler_find_node(c->scheduler, p->node) : NULL;
 	if (n)
 		scheduler_bind(c->scheduler, &p->sched, n);
-	if (!p->node.len)
-		pending_push(c, p);
-	else
+	if (p->node.len)
 		cluster_timer_set(c, c->now, p, NULL);
+	else if (!p->gated)
+		pending_push(c, p);
 	bool evicted = n && cluster_kubelet_tolerates(c, p, n) == 0;
 	p->lost = p->node.len && (!n || evicted || !scheduler_node_ready(n));
 	p->node_gone = p->node.len && (!n || evicted);
@@ -196,6 +196,26 @@ static void count_gone(struct sim_pod *p)
 	    batch_policy_judge(j->spec.batch.policy, &view, NULL) != BATCH_IGNORE;
 }
 
+/* Its gates are off, and the selectors that came with that count. */
+static void ungate(struct cluster *c, struct sim_pod *p, const struct store_object *o)
+{
+	struct sim_class *class;
+	struct err why = ERR_INIT;
+
+	if (!p->gated || p->node.len || sim_pod_over(p) || pod_codec_gated(o))
+		return;
+	if (pod_class_get(c, o, &class, &why)) {
+		log_warn(c->options.log, "pod stays gated", "pod=%.*s cause=\"%s\"",
+			 SPAN_ARGS(p->name), why.text);
+		return;
+	}
+	pod_class_release(c, p->class);
+	p->class = class;
+	p->sched.shape = class->shape;
+	p->gated = p->told_pending = false;
+	pending_push(c, p);
+}
+
 /* A change from outside: what a controller may have to react to. */
 static void reread(struct cluster *c, struct sim_pod *p, const struct store_object *o)
 {
@@ -203,6 +223,7 @@ static void reread(struct cluster *c, struct sim_pod *p, const struct store_obje
 	p->deleting = (o->flags & OBJECT_DELETING) != 0;
 	enum pod_phase before = p->phase;
 	pod_codec_read_status(p, o);
+	ungate(c, p, o);
 	if (!sim_pod_over(p) && node.len && !p->node.len) { /* bound by somebody else */
 		p->node = arena_span(&p->mem, node);
 		struct scheduler_node *n = scheduler_find_node(c->scheduler, node);

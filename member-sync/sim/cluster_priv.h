@@ -50,7 +50,8 @@ struct sim_pod {
 	int32_t set, index, attempt;
 	enum pod_phase phase;
 	bool deleting, forever, told_pending;
-	bool ours; /* the pending change of this pod is a controller's */
+	bool gated; /* spec.schedulingGates: its scheduler waits until somebody takes them off */
+	bool ours;  /* the pending change of this pod is a controller's */
 	/* Its node is not ready; or gone, or tainted: the kubelet's last act is due. */
 	bool lost, node_gone;
 	int32_t restarts, exit_code;

@@ -147,6 +147,20 @@ static void add_members(struct buf *out, const char *more, const char *object)
 	}
 }
 
+/* What an API server says of a pod with scheduling gates when it is created. */
+#define GATED                                                                                      \
+	",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":"             \
+	"\"SchedulingGated\",\"message\":\"Scheduling is blocked due to non-empty scheduling gates\"}]"
+
+static bool is_gated(const struct sim_set *set)
+{
+	struct span gates, one;
+	size_t pos = 0;
+
+	return json_text_member(span_of(set->spec), "schedulingGates", &gates) == 0 &&
+	       json_text_type(gates) == JSON_ARRAY && json_text_next(gates, &pos, NULL, &one);
+}
+
 static int put_pod(struct cluster *c, const struct sim_job *j, const struct plan_create *slot,
 		   const struct birth_text *t)
 {
@@ -157,6 +171,7 @@ static int put_pod(struct cluster *c, const struct sim_job *j, const struct plan
 	struct err why = ERR_INIT;
 	struct writer w;
 	uint8_t uid[STORE_UID_LEN];
+	auto_buf status = BUF_INIT;
 	char mine[600];
 	int rc = registry_get(c->batch, c->pod_kind, ns, name, &there);
 	if (rc != -ENOENT)
@@ -174,7 +189,9 @@ static int put_pod(struct cluster *c, const struct sim_job *j, const struct plan
 	writer_owner(&w, j->kind, j->name, j->uid);
 	writer_end_metadata(&w);
 	writer_part(&w, "spec", span_of(set->spec));
-	writer_part(&w, "status", SPAN("{\"phase\":\"Pending\",\"qosClass\":\"Burstable\"}"));
+	buf_addf(&status, "{\"phase\":\"Pending\",\"qosClass\":\"Burstable\"%s}",
+		 is_gated(set) ? GATED : "");
+	writer_part(&w, "status", buf_span(&status));
 	rc = writer_finish(&w, &d, &why);
 	if (!rc && *t->front) {
 		rc = writer_insert_in_spec(&d, t->front, &why);

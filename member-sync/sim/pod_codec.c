@@ -118,6 +118,15 @@ struct span pod_codec_node(const struct store_object *o)
 	return plain(store_object_part(o, o->extents.spec), "nodeName");
 }
 
+bool pod_codec_gated(const struct store_object *o)
+{
+	struct span gates = member(store_object_part(o, o->extents.spec), "schedulingGates"), one;
+	size_t pos = 0;
+
+	return gates.len && json_text_type(gates) == JSON_ARRAY &&
+	       json_text_next(gates, &pos, NULL, &one);
+}
+
 void pod_codec_read(struct sim_pod *p, const struct store_object *o)
 {
 	struct span meta = store_object_part(o, o->extents.metadata);
@@ -126,6 +135,7 @@ void pod_codec_read(struct sim_pod *p, const struct store_object *o)
 	read_annotations(p, member(meta, "annotations"));
 	pod_codec_read_status(p, o);
 	p->node = arena_span(&p->mem, pod_codec_node(o));
+	p->gated = pod_codec_gated(o);
 	for (size_t i = 0; i < p->sched.n_labels && !p->job_uid.ptr; i++)
 		if (span_is(p->sched.labels[i].key, POD_LABEL_JOB_UID))
 			p->job_uid = p->sched.labels[i].value;

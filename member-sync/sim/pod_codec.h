@@ -23,5 +23,7 @@ void pod_codec_read(struct sim_pod *p, const struct store_object *o);
 void pod_codec_read_status(struct sim_pod *p, const struct store_object *o);
 /* spec.nodeName, borrowed from the object; empty: none. */
 struct span pod_codec_node(const struct store_object *o);
+/* Whether it has scheduling gates. */
+bool pod_codec_gated(const struct store_object *o);
 
 #endif

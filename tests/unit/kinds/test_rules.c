@@ -580,6 +580,58 @@ static void a_pods_spec_is_fixed_but_for_its_images(void **state)
 	    span_starts(buf_span(&wrong), SPAN("spec: Forbidden: pod updates may not change")));
 }
 
+static void gates_of_a_pod_only_go_and_selectors_come_with_them(void **state)
+{
+	(void)state;
+	const struct kind *k = kind_by_type(kinds_sim(), TYPE_POD);
+#define GATED_POD(spec)                                                                            \
+	tree_of("{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'i'}]" spec    \
+		"}}")
+	auto_json *old = GATED_POD(",'nodeSelector':{'a':'1'},'schedulingGates':[{'name':'g'}]");
+	auto_json *go = GATED_POD(",'nodeSelector':{'a':'1','b':'2'}");
+	auto_json *other = GATED_POD(",'nodeSelector':{'a':'2'}");
+	auto_json *gate = GATED_POD(",'nodeSelector':{'a':'1'},'schedulingGates':[{'name':'h'}]");
+	auto_json *late = GATED_POD(",'nodeSelector':{'a':'1','b':'2','c':'3'}");
+#undef GATED_POD
+	auto_buf wrong = BUF_INIT;
+
+	admit(k, old, NULL, &wrong, NULL);
+	assert_string_equal(
+	    json_str(json_at(json_path(old, "status", "conditions", NULL), 0), "reason"),
+	    "SchedulingGated");
+	admit(k, other, old, &wrong, NULL);
+	assert_string_equal(wrong.ptr, "spec.nodeSelector: Invalid value: only additions to "
+				       "spec.nodeSelector are allowed (no mutations or "
+				       "deletions)\n");
+	buf_clear(&wrong);
+	admit(k, gate, old, &wrong, NULL);
+	assert_string_equal(wrong.ptr, "spec.schedulingGates: Forbidden: only deletion is allowed, "
+				       "but found new scheduling gate\n");
+	buf_clear(&wrong);
+	admit(k, go, old, &wrong, NULL);
+	assert_string_equal(wrong.ptr, "");
+	admit(k, late, go, &wrong, NULL);
+	assert_true(
+	    span_starts(buf_span(&wrong), SPAN("spec: Forbidden: pod updates may not change")));
+}
+
+/* The simulator's controllers write pods without defaults. */
+static void an_update_may_bring_the_defaults_of_a_pod(void **state)
+{
+	(void)state;
+	const struct kind *k = kind_by_type(kinds_sim(), TYPE_POD);
+#define BARE                                                                                       \
+	"{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'i','resources':"      \
+	"{'limits':{'cpu':1}}}]}}"
+	auto_json *old = tree_of(BARE), *now = tree_of(BARE);
+#undef BARE
+	auto_buf wrong = BUF_INIT;
+
+	admit(k, now, old, &wrong, NULL);
+	assert_string_equal(wrong.ptr, "");
+	assert_non_null(json_path(now, "spec", "dnsPolicy", NULL));
+}
+
 static void rbac_rules_say_what_they_are_for(void **state)
 {
 	(void)state;
@@ -675,6 +727,8 @@ int main(void)
 	    cmocka_unit_test(an_event_changes_shape_and_back),
 	    cmocka_unit_test(a_namespace_is_born_active),
 	    cmocka_unit_test(a_pods_spec_is_fixed_but_for_its_images),
+	    cmocka_unit_test(an_update_may_bring_the_defaults_of_a_pod),
+	    cmocka_unit_test(gates_of_a_pod_only_go_and_selectors_come_with_them),
 	    cmocka_unit_test(rbac_rules_say_what_they_are_for),
 	    cmocka_unit_test(a_binding_names_a_role_and_real_subjects),
 	    cmocka_unit_test(a_binding_stays_with_its_role),

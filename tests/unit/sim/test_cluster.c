@@ -525,6 +525,47 @@ static void a_full_store_refuses_writes_and_recovers(void **state)
 			    "Created Running=False Succeeded");
 }
 
+/* Takes the gate `name` off a pod, and holds it to a node. */
+static void ungate(const char *pod, const char *node)
+{
+	auto_json *tree = get(TYPE_POD, "default", pod);
+	struct cJSON *spec = json_get(tree, "spec");
+
+	json_remove(spec, "schedulingGates");
+	json_set_str(json_ensure_object(spec, "nodeSelector"), "kubernetes.io/hostname", node);
+	update(TYPE_POD, pod, tree);
+	settle();
+}
+
+/* As upstream (KEP-3521): nobody binds it while it has a gate; then its new selectors count. */
+static void a_gated_pod_is_bound_when_its_gates_are_gone(void **state)
+{
+	create(
+	    TYPE_PYTORCH_JOB,
+	    "{'apiVersion':'kubeflow.org/v1','kind':'PyTorchJob','metadata':{'name':'g'},'spec':{"
+	    "'pytorchReplicaSpecs':{'Worker':{'replicas':2,'restartPolicy':'Never','template':{"
+	    "'spec':{'schedulingGates':[{'name':'topology'}],'containers':[{'name':'pytorch',"
+	    "'image':'i','resources':{'requests':{'cpu':'1'}}}]}}}}}}");
+	settle();
+	for (int i = 0; i < 2; i++) {
+		auto_json *pod = get(TYPE_POD, "default", i ? "g-worker-1" : "g-worker-0");
+		const struct cJSON *said = json_at(json_path(pod, "status", "conditions", NULL), 0);
+		assert_null(json_path(pod, "spec", "nodeName", NULL));
+		assert_string_equal(json_str(said, "reason"), "SchedulingGated");
+	}
+	ungate("g-worker-1", "gpu-1");
+	auto_json *bound = get(TYPE_POD, "default", "g-worker-1");
+	assert_string_equal(json_str(json_get(bound, "spec"), "nodeName"), "gpu-1");
+	assert_string_equal(phase("g-worker-1"), "Running");
+	assert_string_equal(phase("g-worker-0"), "Pending");
+	/* A restart knows of the gate that is left. */
+	restart();
+	settle();
+	assert_string_equal(phase("g-worker-0"), "Pending");
+	ungate("g-worker-0", "gpu-0");
+	assert_string_equal(phase("g-worker-0"), "Running");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +590,7 @@ int main(void)
 	    T(a_ray_job_runs_and_shuts_down),
 	    T(a_ttl_removes_a_finished_job),
 	    T(many_jobs_need_more_than_one_batch),
+	    T(a_gated_pod_is_bound_when_its_gates_are_gone),
 	    T(a_full_store_refuses_writes_and_recovers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
