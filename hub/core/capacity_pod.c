@@ -2,6 +2,7 @@
 
 #include "core/capacity_row.h"
 #include "core/dispatch/courier.h"
+#include "core/dispatch/ungater.h"
 #include "core/job.h"
 #include "core/kueue/evict.h"
 #include "core/member.h"
@@ -400,6 +401,8 @@ void capacity_pod(struct core *c, struct member *m, const struct fact *f)
 	struct member_pod *p = map_get(&m->pods, buf_span(&key));
 	if (p && f->json.len && span_is(f->pod.hub_uid, c->hub_uid))
 		p->object = pod_object_put(c, m, &f->pod, f->json) == 0;
+	if (p)
+		ungater_look(c, m, p, &f->pod, buf_span(&key), f->json);
 }
 
 void capacity_pod_restore(struct core *c, struct member *m, const struct pod_info *pod)
@@ -411,6 +414,8 @@ void capacity_pod_restore(struct core *c, struct member *m, const struct pod_inf
 		return;
 	pod_apply(c, m, pod);
 	struct member_pod *p = map_get(&m->pods, pod_key(pod, &key));
-	if (p)
-		p->object = ours;
+	if (!p)
+		return;
+	p->object = ours;
+	ungater_look(c, m, p, pod, buf_span(&key), SPAN_NONE);
 }

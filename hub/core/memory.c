@@ -4,6 +4,7 @@
 
 #include "core/core_thread.h"
 #include "core/dispatch/courier.h"
+#include "core/dispatch/ungater.h"
 #include "core/job.h"
 #include "core/kueue/kueue.h"
 #include "core/member.h"
@@ -40,6 +41,7 @@ int memory_open(struct core *c, struct err *reterr)
 	c->ledger = ledger_create(c->fleet);
 	c->waiting = waiting_create(c->placer);
 	c->starvation = starvation_create();
+	c->ungater = ungater_create();
 	kueue_open(c);
 	provisioning_open(c);
 	c->retention_next = 0;
@@ -140,6 +142,7 @@ static void messages_close(struct core *c)
 void memory_close(struct core *c)
 {
 	quota_close(c);
+	c->ungater = ungater_destroy(c->ungater);
 	jobs_close(c);
 	kueue_close(c);
 	provisioning_close(c);

@@ -99,6 +99,7 @@ struct member {
 	uint32_t conflicts;	   /* of them in conflict with foreign objects */
 	struct VEC(uint64_t) jobs; /* numbers of jobs with a copy here, unordered; stale: skipped */
 	uint32_t incoming;	   /* jobs that leave another member for this one */
+	uint32_t ungating;	   /* patches under way: dispatch/ungater.h */
 };
 
 struct member_node {
@@ -122,11 +123,13 @@ struct member_pod {
 	bool observed;	/* told to the ledger */
 	bool out;	/* on its way out: the ledger counts on the one that replaces it (swap/) */
 	bool exclusive; /* of a set with an exclusive topology */
+	bool gated;	/* waits for dispatch/ungater.h */
 	bool object;	/* kept as a Pod object in the mirror */
 	bool seen;
 	uint16_t set;	 /* its pod set; good when observed */
 	uint32_t member; /* number */
 	uint32_t job_at; /* place in its job's pods + 1; 0: not there */
+	uint32_t domain; /* of those its set stands in, from 1 on: ungater.h; 0: not known */
 };
 
 /* ---- jobs ---- */
@@ -375,6 +378,7 @@ struct core {
 	struct ledger *ledger;
 	struct waiting *waiting;
 	struct starvation *starvation;
+	struct ungater *ungater;
 	struct VEC(struct job *) swaps;	      /* those with a record (swap/swap.h) */
 	struct VEC(struct waiting_jobs) asks; /* by ask id */
 	struct VEC(uint32_t) ready_asks;

@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "core/core_thread.h"
 #include "core/cursors.h"
+#include "core/dispatch/ungater.h"
 #include "core/facts.h"
 #include "core/flush.h"
 #include "core/intake.h"
@@ -37,6 +38,7 @@ usec core_next_time(const struct core *c)
 	t = num_min(t, reclaim_due(c));
 	t = num_min(t, kueue_due(c));
 	t = num_min(t, provisioning_due(c));
+	t = num_min(t, ungater_due(c));
 	return num_min(t, retention_due(c));
 }
 
@@ -61,6 +63,7 @@ static bool plan(struct core *c)
 	more |= facts_run(c);
 	timers_run(c);
 	capacity_sweep(c);
+	ungater_run(c);
 	kueue_flush_late_status(c);
 	intake_run(c);
 	if (!registry_batch_full(c->batch)) {

@@ -69,14 +69,24 @@ static int add_to_object(struct cJSON *parent, const char *key, const struct cJS
 	return add_pairs(to, pairs, path, key, reterr);
 }
 
-static void add_tolerations(struct cJSON *spec, const struct cJSON *list)
+static void add_to_array(struct cJSON *spec, const char *key, const struct cJSON *list)
 {
 	if (!json_first(list))
 		return;
-	if (!json_is(json_get(spec, "tolerations"), JSON_ARRAY))
-		json_set(spec, "tolerations", json_array());
-	json_foreach (list, t)
-		json_append(json_get(spec, "tolerations"), json_dup(t));
+	if (!json_is(json_get(spec, key), JSON_ARRAY))
+		json_set(spec, key, json_array());
+	json_foreach (list, one)
+		json_append(json_get(spec, key), json_dup(one));
+}
+
+static bool has_gate(const struct cJSON *spec, const char *name)
+{
+	json_foreach (json_get(spec, "schedulingGates"), g) {
+		const char *n = json_str(g, "name");
+		if (n && name && strcmp(n, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 static int update_template(const struct job_template *t, const struct cJSON *update,
@@ -94,9 +104,13 @@ static int update_template(const struct job_template *t, const struct cJSON *upd
 	if (r == 0)
 		r = add_to_object(spec, "nodeSelector", json_get(update, "nodeSelector"), t->path,
 				  reterr);
-	if (r == 0)
-		add_tolerations(spec, json_get(update, "tolerations"));
-	return r;
+	if (r < 0)
+		return r;
+	add_to_array(spec, "tolerations", json_get(update, "tolerations"));
+	const struct cJSON *gates = json_get(update, "schedulingGates");
+	if (!has_gate(spec, json_str(json_first(gates), "name")))
+		add_to_array(spec, "schedulingGates", gates);
+	return 0;
 }
 
 /* Fewer pods than it asks, of a Job alone (job-min-parallelism). */

@@ -77,8 +77,9 @@ struct job_copy_options {
 	uint64_t epoch;
 	bool suspend;
 	/* What a queue's admission adds to the pod templates, or NULL: an array of {name (of the
-	 * pod set), count, labels, annotations, nodeSelector, tolerations}. A value that stands
-	 * there already and differs is ERR_INVALID. `count` sets a Job's parallelism. */
+	 * pod set), count, labels, annotations, nodeSelector, tolerations, schedulingGates (one
+	 * at most)}. A value that stands there already and differs is ERR_INVALID. `count` sets a
+	 * Job's parallelism. */
 	const struct cJSON *pod_set_updates;
 };
 int job_copy_make(const struct kind *k, struct cJSON *job, const struct job_copy_options *o,

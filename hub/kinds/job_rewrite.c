@@ -43,6 +43,7 @@ static int rewrite_template(uint16_t type, const struct job_template *now,
 	set_copy(meta, want_meta, "annotations");
 	set_copy(spec, want_spec, "nodeSelector");
 	set_copy(spec, want_spec, "tolerations");
+	set_copy(spec, want_spec, "schedulingGates");
 	return 0;
 }
 

@@ -236,5 +236,39 @@ def story_a_slice_is_one_unit_by_kueues_annotations(fleet):
           runs)
 
 
+def story_slices_of_one_template_each_keep_to_their_pool(fleet):
+    """Four pods in slices of two: pods are born gated, and let go into the pool of their slice"""
+    sim, k = start(fleet)
+    k("apply", "-f", "-", stdin=TOPOLOGY)
+    workloads = fleet.watch("workloads")
+    pods = fleet.watch("pods")
+    job = hosts("two-slices", 4, {"slice-required-topology": POOL, "slice-size": "2"}, "6s")
+    job["spec"].update(completionMode="Indexed")
+    k("apply", "-f", "-", stdin=job)
+    workloads.await_state("two-slices is admitted", of("two-slices", admitted))
+    [w] = [o for o in fleet.client.items("workloads", "default") if workload_of(o, "two-slices")]
+    [assignment] = w["status"]["admission"]["podSetAssignments"]
+    check(assignment["topologyAssignment"] == {
+        "levels": [POOL], "slices": [{"domainCount": 2, "universalPodCount": 2, "valuesPerLevel": [
+            {"prefix": "pool-", "roots": ["0", "1"]}]}]}, "the Workload says which pools",
+        assignment)
+
+    def held(o):
+        spec, labels = o["spec"], o["metadata"]["labels"]
+        rank = int(labels.get("batch.kubernetes.io/job-completion-index", 9))
+        return (not spec.get("schedulingGates") and spec.get("nodeName", "").startswith(
+            f"pool-{rank // 2}-") and spec["nodeSelector"][POOL] == f"pool-{rank // 2}")
+    pods.await_state("each pod stands in the pool of its slice", lambda objects: sum(
+        held(o) for o in objects.values()) == 4)
+    copy = sim.client.get("jobs", "two-slices")["spec"]["template"]["spec"]
+    check(copy["schedulingGates"] == [{"name": "kueue.x-k8s.io/topology"}] and
+          POOL not in copy["nodeSelector"], "the member's job makes pods that wait to be let go",
+          copy)
+    fleet.watch("jobs").await_object("two-slices", "completes", lambda o: is_true(o, "Complete"))
+    pools = sorted(pool_of(r) for r in runs_of(sim, "two-slices"))
+    check(pools == ["pool-0", "pool-0", "pool-1", "pool-1"], "every pod ran once, two in a pool",
+          pools)
+
+
 if __name__ == "__main__":
     main(globals(), Fleet)

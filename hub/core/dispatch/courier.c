@@ -9,6 +9,7 @@
 #include "core/dispatch/copy_order.h"
 #include "core/dispatch/dependency_look.h"
 #include "core/dispatch/prepare.h"
+#include "core/dispatch/ungater.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/provisioning/request_try.h"
@@ -182,6 +183,9 @@ void courier_outcome(struct core *c, const struct fact *f)
 	} else if (call->purpose == CALL_DEPENDENCY) {
 		if (m)
 			dependency_look_outcome(c, m, call->thing, r);
+	} else if (call->purpose == CALL_UNGATE) {
+		if (m)
+			ungater_outcome(c, m, call, r);
 	} else if (call->purpose == CALL_REQUEST) {
 		if (m)
 			request_try_outcome(c, call, r);

@@ -30,13 +30,14 @@ void courier_member_ready(struct core *c, struct member *m);
 void courier_orphans(struct core *c, struct member *m);
 
 /* What a call was for; a call is one order in flight. */
-enum call_purpose { CALL_DISPATCH, CALL_DEPENDENCY, CALL_ORPHAN, CALL_REQUEST };
+enum call_purpose { CALL_DISPATCH, CALL_DEPENDENCY, CALL_ORPHAN, CALL_REQUEST, CALL_UNGATE };
 struct call {
 	enum call_purpose purpose;
-	uint64_t job; /* DISPATCH: number; REQUEST: of the ProvisioningRequest */
+	/* DISPATCH: number; REQUEST: of the ProvisioningRequest; UNGATE: failures so far */
+	uint64_t job;
 	uint32_t member;
 	enum dispatch_order order; /* DISPATCH, REQUEST */
-	char *thing;		   /* DEPENDENCY, ORPHAN: path */
+	char *thing;		   /* DEPENDENCY, ORPHAN: path; UNGATE: namespace/name */
 	char *uid;		   /* ORPHAN: precondition */
 	enum member_stream stream; /* ORPHAN: which told of it */
 };

@@ -131,9 +131,10 @@ static void add_set(struct core *c, const struct workload *w, size_t i, struct s
 		buf_addf(out, ",\"count\":%d", w->sets[i].count);
 	buf_addf(out,
 		 ",\"labels\":{%s},\"annotations\":{%s},\"nodeSelector\":{%s},\"tolerations\":"
-		 "[%s]}",
+		 "[%s],\"schedulingGates\":%s}",
 		 u.labels.ptr ? u.labels.ptr : "", u.annotations.ptr ? u.annotations.ptr : "",
-		 u.selector.ptr ? u.selector.ptr : "", u.tolerations.ptr ? u.tolerations.ptr : "");
+		 u.selector.ptr ? u.selector.ptr : "", u.tolerations.ptr ? u.tolerations.ptr : "",
+		 domain_spread(w->job->domains, i).len ? DOMAIN_GATES : "[]");
 	update_done(&u);
 }
 

@@ -368,13 +368,9 @@ static void apply_domains(struct cJSON *status, const char *domains)
 	size_t set = 0;
 
 	json_foreach (json_path(status, "admission", "podSetAssignments", NULL), a) {
-		struct span domain = domain_of_set(domains, set++);
 		auto_buf text = BUF_INIT;
-		int64_t count = number(a, "count");
-		if (!domain.len || count <= 0)
-			continue;
-		domain_assignment(domain, count, &text);
-		json_set(a, "topologyAssignment", json_new_text(buf_span(&text)));
+		if (domain_assignment(domains, set++, number(a, "count"), &text))
+			json_set(a, "topologyAssignment", json_new_text(buf_span(&text)));
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "core/admission/starvation.h"
 #include "core/assignment.h"
 #include "core/dispatch/courier.h"
+#include "core/dispatch/ungater.h"
 #include "core/domain.h"
 #include "core/job.h"
 #include "core/kueue/evict.h"
@@ -111,6 +112,35 @@ static void add_kept(const struct core *c, const struct member *m, const struct 
 	}
 }
 
+/* The domains that a gang in several of them would have on the plan's nodes. Caller frees. */
+static char *domains_of(const struct swap_round *r, const struct job *j, const struct member *m)
+{
+	const struct placement_decision d = {
+	    .cluster = m->view, .slots = r->plan.slots.items, .n_slots = r->plan.slots.len};
+
+	return domain_choose(r->c, j, &d);
+}
+
+/* Its pods stand in the domains of the plan, or all of them are made anew behind their gates. */
+static bool keeps_domains(const struct swap_round *r, const struct job *j, const struct member *m)
+{
+	if (j->kind->type == TYPE_JOB_SET || !domain_is_spread(j))
+		return true;
+	auto_free char *domains = domains_of(r, j, m);
+	return domains && strcmp(domains, j->domains) == 0;
+}
+
+static void take_domains(const struct swap_round *r, struct job *j, const struct member *m)
+{
+	if (!r->plan.whole || !domain_is_spread(j))
+		return;
+	free(j->domains);
+	j->domains = domains_of(r, j, m);
+	ungater_reset(j);
+	if (j->workload && j->domains)
+		workload_set_domains(r->c, j->workload, j->domains);
+}
+
 /* The plan's nodes are its assignment from now on; its epoch and its copy stay. */
 static void reserve(struct swap_round *r, struct job *j, const struct member *m)
 {
@@ -128,6 +158,7 @@ static void reserve(struct swap_round *r, struct job *j, const struct member *m)
 	free(j->assignment);
 	j->assignment = assignment_pack(c->fleet, m->view, plan->slots.items, plan->slots.len,
 					&j->assignment_len);
+	take_domains(r, j, m);
 	free(j->spent);
 	j->spent = NULL;
 	tell_ledger(c, m, j);
@@ -259,9 +290,9 @@ static bool may_move(struct core *c, const struct job *j, const struct member *m
 
 /* A copy stays in the domain that its templates name (core/domain.h): its room is sought there.
  * Where there is none, another domain of the member is a place to move to, as another member is. */
-static void decide(struct swap_round *r, struct job *j, struct hot_swap_gang *gang,
-		   const struct others *others, const struct placement_exclusion *excluded,
-		   size_t n)
+static void decide(struct swap_round *r, struct job *j, const struct member *m,
+		   struct hot_swap_gang *gang, const struct others *others,
+		   const struct placement_exclusion *excluded, size_t n)
 {
 	struct core *c = r->c;
 	const struct hot_swap_fleet fleet = {c->fleet, c->ledger, c->placer, &r->trial};
@@ -273,7 +304,8 @@ static void decide(struct swap_round *r, struct job *j, struct hot_swap_gang *ga
 				c->now, &r->plan);
 		placer_ask_unref(c->placer, held);
 		gang->ask = j->ask;
-		if (r->plan.action == HOT_SWAP_SPARE || r->plan.action == HOT_SWAP_PREEMPT)
+		if ((r->plan.action == HOT_SWAP_SPARE || r->plan.action == HOT_SWAP_PREEMPT) &&
+		    keeps_domains(r, j, m))
 			return;
 	}
 	size_t n_lower = r->plan.n_lower;
@@ -309,7 +341,7 @@ void swap_decide(struct swap_round *r, struct job *j, const struct member *m, co
 	gang.restarts_whole = j->kind->type == TYPE_JOB_SET || !gang.missing;
 	collect_others(r, m, j, &others);
 	size_t n = starvation_exclude(c, j, excluded);
-	decide(r, j, &gang, &others, excluded, n);
+	decide(r, j, m, &gang, &others, excluded, n);
 	placer_ask_unref(c->placer, gang.missing);
 	swap_lost_text(c, m, j, lost, sizeof(lost));
 	if (r->plan.action == HOT_SWAP_MOVE && r->plan.cluster != m->view) {

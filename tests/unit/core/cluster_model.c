@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/num.h"
+#include "kinds/job_path.h"
 #include "kinds/types.h"
 #include "kube/patch.h"
 
@@ -74,6 +75,7 @@ static void pod_free(struct model_pod *p)
 	free(p->hub_uid);
 	free(p->set);
 	free(p->node);
+	free(p->held);
 	free(p);
 }
 
@@ -206,8 +208,11 @@ static struct span pod_json(const struct model *m, const struct model_pod *p, st
 	    &b,
 	    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
 	    "\"%s\",\"uid\":\"00000000-0000-4000-8%03x-%012" PRIx64
-	    "\"},\"spec\":{\"containers\":[]}}",
-	    p->name, p->ns, m->incarnation[0], p->number);
+	    "\",\"labels\":{\"batch.kubernetes.io/job-completion-index\":\"%" PRId64
+	    "\"}},\"spec\":{\"containers\":[]%s%s%s}}",
+	    p->name, p->ns, m->incarnation[0], p->number, p->index,
+	    p->gated ? ",\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/topology\"}]" : "",
+	    p->held ? ",\"nodeSelector\":" : "", p->held ? p->held : "");
 	return arena_span(mem, buf_span(&b));
 }
 
@@ -518,6 +523,48 @@ static struct fact *result_of(const struct order *o, int code, const char *words
 	return f;
 }
 
+/* PATCH of a pod: its gates and its node selectors. */
+static struct fact *patch_pod(struct model *m, const struct order *o)
+{
+	struct arena mem = ARENA_INIT;
+	struct model_pod *p = NULL;
+	auto_json *was = NULL, *patch = NULL, *now = NULL;
+	auto_buf held = BUF_INIT;
+	struct err err = ERR_INIT;
+
+	vec_foreach (&m->pods, it) {
+		char path[700];
+		(void)snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods/%s", (*it)->ns,
+			       (*it)->name);
+		if (!(*it)->gone && strcmp(path, o->path) == 0)
+			p = *it;
+	}
+	if (!p)
+		return result_of(o, 404, "pods not found");
+	if (m->no_patches)
+		return result_of(o, 403, "pods is forbidden");
+	assert(json_parse(pod_json(m, p, &mem), NULL, &was, &err) == 0);
+	arena_done(&mem);
+	if (json_parse(span_make(o->body, o->body_len), NULL, &patch, &err) < 0 ||
+	    patch_apply(PATCH_JSON, NULL, was, patch, &now, &err) < 0)
+		return result_of(o, 422, err.text);
+	p->gated = json_len(json_path(now, "spec", "schedulingGates", NULL)) > 0;
+	json_print(json_path(now, "spec", "nodeSelector", NULL), &held);
+	free(p->held);
+	p->held = buf_steal(&held, NULL);
+	m->ungated++;
+	tell_pod(m, p);
+	return result_of(o, 200, "");
+}
+
+const char *model_pod_node(const struct model_copy *c, int64_t index)
+{
+	vec_foreach (&c->pods, p)
+		if (!(*p)->gone && (*p)->index == index)
+			return (*p)->node;
+	return NULL;
+}
+
 static struct fact *with_copy(const struct order *o, int code, const struct model_copy *c)
 {
 	struct fact *f = result_of(o, code, "");
@@ -585,6 +632,14 @@ static void read_copy(struct model_copy *c, const struct cJSON *tree)
 	}
 }
 
+static bool is_gated(const struct model_copy *c, struct span template)
+{
+	struct span part, gates;
+
+	return job_path_find(span_of(c->body), template, &part) == 0 &&
+	       json_text_path(part, &gates, "spec", "schedulingGates", NULL) == 0;
+}
+
 /* The pods of a copy, made when it is created, told of when it starts. */
 static void make_pods(struct model *m, struct model_copy *c, const struct cJSON *tree)
 {
@@ -608,6 +663,8 @@ static void make_pods(struct model *m, struct model_copy *c, const struct cJSON 
 			p->job_uid = c->job_uid ? xstrdup(c->job_uid) : NULL;
 			p->hub_uid = c->hub_uid ? xstrdup(c->hub_uid) : NULL;
 			p->set = xstrndup(d.pod_sets[i].name.ptr, d.pod_sets[i].name.len);
+			p->born_gated = p->gated = is_gated(c, d.pod_sets[i].path);
+			p->index = n;
 			p->requests = xcalloc(t->n_requests + 1, sizeof(*p->requests));
 			p->n_requests = t->n_requests;
 			for (size_t k = 0; k < t->n_requests; k++)
@@ -828,6 +885,8 @@ struct fact *model_call(struct model *m, struct order *o)
 	if (span_ends(path, SPAN("/status")))
 		path.len -= strlen("/status");
 	struct model_copy *c = map_get(&m->copies, path);
+	if (!c && strcmp(o->method, "PATCH") == 0 && strstr(o->path, "/pods/"))
+		return patch_pod(m, o);
 	if (!c)
 		return model_things_call(m, o);
 	if (strcmp(o->method, "GET") == 0)
@@ -841,6 +900,25 @@ struct fact *model_call(struct model *m, struct order *o)
 
 /* ---- controllers ---- */
 
+/* The one or two labels that a node here has. */
+static bool node_is(const struct model_node *n, struct span key, struct span value)
+{
+	return (n->label_key && span_is(key, n->label_key) && span_is(value, n->label_value)) ||
+	       (n->other_key && span_is(key, n->other_key) && span_is(value, n->other_value));
+}
+
+static bool may_stand(const struct model_node *n, const struct model_pod *p)
+{
+	struct span key, value;
+
+	if (p->gated)
+		return false;
+	for (size_t pos = 0; p->held && json_text_next(span_of(p->held), &pos, &key, &value);)
+		if (!node_is(n, key, json_text_plain(value)))
+			return false;
+	return true;
+}
+
 static bool bind_pod(struct model *m, struct model_pod *p)
 {
 	for (size_t i = 0; i < m->nodes.len; i++) {
@@ -848,7 +926,7 @@ static bool bind_pod(struct model *m, struct model_pod *p)
 		if (n->gone || n->down || n->tainted ||
 		    n->cpu_milli - n->cpu_used < request(p, "cpu") ||
 		    n->gpus - n->gpus_used < request(p, "nvidia.com/gpu") ||
-		    n->pods - n->pods_used < 1)
+		    n->pods - n->pods_used < 1 || !may_stand(n, p))
 			continue;
 		p->node = xstrdup(n->name);
 		p->phase = POD_RUNNING;
@@ -885,6 +963,8 @@ static void recreate_pod(struct model *m, struct model_copy *c, size_t i)
 							    old->requests[k].resource.len),
 						   old->requests[k].resource.len),
 					 old->requests[k].value};
+	p->born_gated = p->gated = old->born_gated;
+	p->index = old->index;
 	c->pods.items[i] = p;
 	tell_pod(m, p);
 }

@@ -27,6 +27,10 @@ struct model_pod {
 	enum pod_phase phase;
 	uint64_t revision;
 	bool gone;
+	/* Scheduling gates: born with them, and has them still. A Job's pods have an index. */
+	bool born_gated, gated;
+	int64_t index;
+	char *held; /* node selectors as they were patched, JSON; its scheduler looks at these */
 };
 
 struct model_copy {
@@ -91,7 +95,8 @@ struct model {
 	usec run_time;	   /* of the next copies */
 	/* what came to pass, for assertions */
 	uint64_t lists[STREAM_MAX];
-	uint64_t joins, creates, starts, stops, deletes, finished, thing_writes;
+	uint64_t joins, creates, starts, stops, deletes, finished, thing_writes, ungated;
+	bool no_patches; /* of pods: 403 */
 };
 
 struct model *model_create(const char *name, const struct kind_set *kinds, uint8_t identity);
@@ -112,6 +117,8 @@ size_t model_copy_bound(const struct model_copy *c);
 struct model_pod *model_add_pod(struct model *m, const char *ns, const char *name, const char *node,
 				int64_t cpus);
 void model_end_pod(struct model *m, struct model_pod *p);
+/* The node that the copy's pod with this index is bound to, or NULL. */
+const char *model_pod_node(const struct model_copy *c, int64_t index);
 
 /* ORDER_JOIN: the streams start at its cursors, or with a list. */
 void model_join(struct model *m, const struct order *join);

@@ -210,8 +210,122 @@ static void a_level_that_the_topology_lacks_holds_nobody_up(void **state)
 				      "3 pods cannot be split into slices of 2"),
 			 1);
 	assert_non_null(model_copy(m, "default", "even"));
-	/* Several slices cannot be told apart by one template's selectors. */
-	assert_false(copy_has(m, "even", "nodeSelector"));
+	/* Both of its slices are in one rack: its template names that. */
+	assert_true(copy_has(m, "even", "\"nodeSelector\":{\"" RACK "\":\"r"));
+	assert_false(copy_has(m, "even", "schedulingGates"));
+}
+
+/* ---- in several domains: pod by pod ---- */
+
+#define SLICES(size)                                                                               \
+	"'kueue.x-k8s.io/podset-slice-required-topology':'" RACK "','kueue.x-k8s.io/podset-slice-" \
+	"size':'" size "'"
+
+static bool is_on(const struct model *m, const char *name, int64_t index, const char *a,
+		  const char *b)
+{
+	const char *node = model_pod_node(model_copy(m, "default", name), index);
+
+	return node && (strcmp(node, a) == 0 || strcmp(node, b) == 0);
+}
+
+/* Four pods that fill racks r1 and r2; left alone, the member's scheduler would begin elsewhere and
+ * split them. */
+static bool is_in_its_racks(const struct model *m, const char *name)
+{
+	return is_on(m, name, 0, "c1-n0", "c1-n1") && is_on(m, name, 1, "c1-n0", "c1-n1") &&
+	       is_on(m, name, 2, "c1-n2", "c1-n3") && is_on(m, name, 3, "c1-n2", "c1-n3");
+}
+
+static void each_of_several_slices_is_held_to_its_rack(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	m->binds_from = 1;
+	topology(w);
+	assert_int_equal(job(w, "even", NULL, 4, 8, SLICES("2")), ERR_NONE);
+	world_settle(w);
+	assert_string_equal(world_record(w, TYPE_JOB, "default", "even")->domains,
+			    "[[{\"" BLOCK "\":\"A\"},{\"" RACK "\":\"r1\"},2,{\"" RACK
+			    "\":\"r2\"},2]]");
+	assert_true(copy_has(m, "even", "\"nodeSelector\":{\"" BLOCK "\":\"A\"}"));
+	assert_true(
+	    copy_has(m, "even", "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/topology\"}]"));
+	assert_true(is_in_its_racks(m, "even"));
+	assert_int_equal(m->ungated, 4);
+	/* Made anew, they go where those before them were. */
+	m->binds_from = 2;
+	model_recreate(m, model_copy(m, "default", "even"), true);
+	world_settle(w);
+	assert_true(is_in_its_racks(m, "even"));
+	assert_int_equal(m->ungated, 8);
+}
+
+static void pods_of_a_preferred_rack_that_was_not_are_held_where_they_were_planned(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	m->binds_from = 2;
+	assert_int_equal(job(w, "wide", NULL, 3, 8, ASK("preferred", RACK)), ERR_NONE);
+	world_settle(w);
+	assert_string_equal(world_record(w, TYPE_JOB, "default", "wide")->domains,
+			    "[[{},{\"" RACK "\":\"r1\"},2,{\"" RACK "\":\"r3\"},1]]");
+	assert_true(is_on(m, "wide", 0, "c1-n0", "c1-n1"));
+	assert_true(is_on(m, "wide", 1, "c1-n0", "c1-n1"));
+	assert_true(is_on(m, "wide", 2, "c1-n4", "c1-n4"));
+}
+
+/* Of four patches one is answered, one is carried out and lost, the others never arrive. */
+static void a_restart_lets_go_of_those_that_are_left(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+	struct order *o;
+
+	m->binds_from = 1;
+	topology(w);
+	assert_int_equal(job(w, "even", NULL, 4, 8, SLICES("2")), ERR_NONE);
+	world_run(w);
+	while (!world_find(w, "PATCH", "/pods/")) {
+		for (size_t i = 0; i < w->orders.len; i++)
+			world_answer(w, w->orders.items[0]);
+		world_streams(w);
+		(void)model_step(m, w->now);
+		world_streams(w);
+	}
+	world_answer(w, world_find(w, "PATCH", "/pods/"));
+	o = world_find(w, "PATCH", "/pods/");
+	world_lose(w, o, true);
+	world_streams(w);
+	world_restart(w);
+	world_settle(w);
+	world_advance(w, 2 * USEC_PER_SEC);
+	world_settle(w);
+	assert_true(is_in_its_racks(m, "even"));
+	assert_int_equal(m->ungated, 4);
+}
+
+static void a_member_that_refuses_to_let_go_is_told_of(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	topology(w);
+	m->no_patches = true;
+	assert_int_equal(job(w, "even", NULL, 4, 8, SLICES("2")), ERR_NONE);
+	world_settle(w);
+	for (int i = 0; i < 8; i++) {
+		world_advance(w, USEC_PER_SEC);
+		world_settle(w);
+	}
+	assert_int_equal(world_events(w, "even", "TopologyUngateFailed", "pods is forbidden"), 1);
+	assert_null(model_pod_node(model_copy(m, "default", "even"), 0));
+	m->no_patches = false;
+	world_advance(w, 40 * USEC_PER_SEC);
+	world_settle(w);
+	assert_true(is_in_its_racks(m, "even"));
 }
 
 static void a_leader_and_its_workers_share_a_rack(void **state)
@@ -379,7 +493,66 @@ static void an_evicted_gang_may_get_another_rack(void **state)
 			    "r2");
 }
 
+static void an_assignment_names_every_domain(void **state)
+{
+	struct world *w = *state;
+
+	site(w, "c1", 8);
+	topology(w);
+	queue(w);
+	assert_int_equal(job(w, "even", "lq", 4, 8, SLICES("2")), ERR_NONE);
+	world_settle(w);
+	assert_string_equal(wl(w, "even", ASSIGNMENT "levels.1"), RACK);
+	assert_string_equal(wl(w, "even", ASSIGNMENT "slices.0.domainCount"), "2");
+	assert_string_equal(wl(w, "even", ASSIGNMENT "slices.0.valuesPerLevel.0.universalValue"),
+			    "A");
+	assert_string_equal(wl(w, "even", ASSIGNMENT "slices.0.valuesPerLevel.1.prefix"), "r");
+	assert_string_equal(wl(w, "even", ASSIGNMENT "slices.0.valuesPerLevel.1.roots.1"), "2");
+	assert_string_equal(wl(w, "even", ASSIGNMENT "slices.0.universalPodCount"), "2");
+}
+
 /* ---- nodes that are lost ---- */
+
+/* Slices in r1 and r2, and r3 is large enough for one: a node of r1 goes. */
+static struct model *slices_lose_a_node(struct world *w)
+{
+	struct model *m = site(w, "c1", 8);
+
+	m->run_time = 100000 * USEC_PER_SEC;
+	topology(w);
+	return m;
+}
+
+static void wait_a_little(struct world *w)
+{
+	for (int i = 0; i < 10; i++) {
+		world_advance(w, USEC_PER_SEC);
+		world_settle(w);
+	}
+}
+
+static void slices_that_must_leave_a_rack_start_anew_elsewhere(void **state)
+{
+	struct world *w = *state;
+	struct model *m = slices_lose_a_node(w);
+
+	assert_int_equal(job(w, "even", NULL, 4, 8, SLICES("2")), ERR_NONE);
+	world_settle(w);
+	assert_true(is_in_its_racks(m, "even"));
+	model_add_node(m, "c1-n5", 8, 0);
+	model_place_node(m, "c1-n5", "B", "r3");
+	char *before = xstrdup(model_copy(m, "default", "even")->uid);
+	model_remove_node(m, "c1-n0");
+	world_settle(w);
+	wait_a_little(w);
+	assert_string_not_equal(model_copy(m, "default", "even")->uid, before);
+	assert_string_equal(world_record(w, TYPE_JOB, "default", "even")->domains,
+			    "[[{},{\"" BLOCK "\":\"A\",\"" RACK "\":\"r2\"},2,{\"" BLOCK
+			    "\":\"B\",\"" RACK "\":\"r3\"},2]]");
+	assert_true(is_on(m, "even", 0, "c1-n2", "c1-n3"));
+	assert_true(is_on(m, "even", 2, "c1-n4", "c1-n5"));
+	free(before);
+}
 
 /* Rack r1 has one node left. Two small pods still fit into it: the copy stays, with its selectors;
  * two large ones do not: the gang starts anew in r2, not in places that its copy cannot use. */
@@ -425,6 +598,12 @@ int main(void)
 	    STORY(preferred_keeps_to_the_narrowest_domain_that_was_found),
 	    STORY(a_gang_waits_for_room_in_one_rack_and_is_told_so),
 	    STORY(what_was_chosen_is_remembered_by_a_restart),
+	    STORY(each_of_several_slices_is_held_to_its_rack),
+	    STORY(pods_of_a_preferred_rack_that_was_not_are_held_where_they_were_planned),
+	    STORY(a_restart_lets_go_of_those_that_are_left),
+	    STORY(a_member_that_refuses_to_let_go_is_told_of),
+	    STORY(an_assignment_names_every_domain),
+	    STORY(slices_that_must_leave_a_rack_start_anew_elsewhere),
 	    STORY(a_level_that_the_topology_lacks_holds_nobody_up),
 	    STORY(a_leader_and_its_workers_share_a_rack),
 	    STORY(slices_inside_slices_are_read_from_their_annotation),

@@ -71,9 +71,15 @@ static void flavors_of_the_last_admission_give_way_to_those_of_this_one(void **s
 	auto_json *present =
 	    made(TYPE_JOB, JOB,
 		 "[{'name':'main','count':2,'labels':{'kueue.x-k8s.io/podset':'main'},'annotations'"
-		 ":{'a':'1'},'nodeSelector':{'pool':'spot'},'tolerations':[{'key':'spot'}]}]",
+		 ":{'a':'1'},'nodeSelector':{'pool':'spot'},'tolerations':[{'key':'spot'}],"
+		 "'schedulingGates':[{'name':'kueue.x-k8s.io/topology'}]}]",
 		 "{'metadata':{'uid':'u1','resourceVersion':'42'},'spec':{'template':{'metadata':{"
 		 "'labels':{'batch.kubernetes.io/job-name':'j'}}}}}");
+	assert_string_equal(
+	    json_str(
+		json_at(json_path(present, "spec", "template", "spec", "schedulingGates", NULL), 0),
+		"name"),
+	    "kueue.x-k8s.io/topology");
 	auto_json *now =
 	    rewritten(TYPE_JOB, present, JOB,
 		      "[{'name':'main','labels':{'kueue.x-k8s.io/podset':'main'},"
