@@ -241,6 +241,8 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 					       .now = clock_now()},
 			 &h->pki, reterr);
 	if (r == 0)
+		core_set_root_ca(h->core, pki_ca_pem(h->pki));
+	if (r == 0)
 		r = api_create(
 		    &(struct api_options){.log = &h->log,
 					  .n_workers = h->config.workers,

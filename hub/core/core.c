@@ -137,6 +137,11 @@ struct backend *core_backend(struct core *c)
 	return inbox_backend(c->inbox);
 }
 
+void core_set_root_ca(struct core *c, struct span pem)
+{
+	registry_set_root_ca(c->registry, pem);
+}
+
 struct fact_sink *core_fact_sink(struct core *c)
 {
 	return fact_queue_sink(c->facts);

@@ -45,6 +45,9 @@ struct core *core_destroy(struct core *c); /* after core_stop(); NULL is fine; r
 
 /* What API fronts stand before. */
 struct backend *core_backend(struct core *c);
+/* The certificate (PEM) by which clients verify the hub, for the ConfigMaps kube-root-ca.crt.
+ * Before core_start(). */
+void core_set_root_ca(struct core *c, struct span pem);
 /* Where the net thread puts facts. */
 struct fact_sink *core_fact_sink(struct core *c);
 /* The hub's own uid (the store's incarnation), text; what its copies carry. */

@@ -65,14 +65,23 @@ static void add_volume_secrets(struct job_dependencies *d, const struct cJSON *s
 	add_named(d, DEPENDENCY_SECRET, json_get(source, "nodePublishSecretRef"));
 }
 
+/* Every namespace of every member has its own, of that member. */
+static void add_config_map(struct job_dependencies *d, const struct cJSON *source)
+{
+	const char *name = json_str(source, "name");
+
+	if (!name || strcmp(name, "kube-root-ca.crt") != 0)
+		add_named(d, DEPENDENCY_CONFIG_MAP, source);
+}
+
 static void add_volume(struct job_dependencies *d, const struct cJSON *volume)
 {
-	add_named(d, DEPENDENCY_CONFIG_MAP, json_get(volume, "configMap"));
+	add_config_map(d, json_get(volume, "configMap"));
 	add(d, DEPENDENCY_PVC, json_str(json_get(volume, "persistentVolumeClaim"), "claimName"));
 	json_foreach (volume, source)
 		add_volume_secrets(d, source);
 	json_foreach (json_path(volume, "projected", "sources", NULL), source) {
-		add_named(d, DEPENDENCY_CONFIG_MAP, json_get(source, "configMap"));
+		add_config_map(d, json_get(source, "configMap"));
 		add_named(d, DEPENDENCY_SECRET, json_get(source, "secret"));
 	}
 }

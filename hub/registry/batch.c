@@ -85,6 +85,7 @@ struct registry_batch *registry_end(struct registry_batch *b)
 	vec_clear(&b->changes);
 	garbage_batch_clear(&b->garbage);
 	namespaces_batch_clear(&b->namespaces);
+	belongings_batch_clear(&b->belongings);
 	definitions_batch_clear(&b->definitions);
 	expiry_batch_clear(&b->expiry);
 	memset(b->rows, 0, sizeof(b->rows));
@@ -446,6 +447,7 @@ int registry_commit(struct registry_batch *b, struct err *reterr)
 	settle(b, NULL);
 	garbage_committed(b);
 	namespaces_committed(b);
+	belongings_committed(b);
 	definitions_committed(b);
 	expiry_committed(b);
 	return 0;

@@ -17,6 +17,7 @@ int registry_open(const struct registry_options *o, struct registry **ret, struc
 	r->namespace_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("Namespace"));
 	r->service_account_kind =
 	    kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("ServiceAccount"));
+	r->config_map_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("ConfigMap"));
 	r->event_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("Event"));
 	int rc = definitions_load(r, reterr);
 	if (!rc)
@@ -44,6 +45,8 @@ struct registry *registry_close(struct registry *r)
 	arena_done(&r->batch.mem);
 	garbage_done(&r->garbage);
 	namespaces_done(&r->namespaces);
+	belongings_done(&r->belongings);
+	belongings_batch_clear(&r->batch.belongings);
 	definitions_done(&r->definitions);
 	expiry_done(&r->expiry);
 	free(r);
@@ -104,20 +107,21 @@ bool registry_work(struct registry_batch *b, size_t max_rows)
 	bool more = definitions_work(b, &rows);
 	more = garbage_work(b, &rows) || more;
 	more = namespaces_work(b, &rows) || more;
+	more = belongings_work(b, &rows) || more;
 	return expiry_work(b, &rows) || more;
 }
 
 usec registry_due(const struct registry *r)
 {
 	if (garbage_is_due(&r->garbage) || namespaces_is_due(&r->namespaces) ||
-	    definitions_is_due(&r->definitions))
+	    belongings_is_due(&r->belongings) || definitions_is_due(&r->definitions))
 		return 0;
 	return expiry_due(&r->expiry);
 }
 
 /* ---- births made by the registry itself ---- */
 
-static struct cJSON *new_object(struct registry_batch *b, const struct kind *k, const char *ns,
+struct cJSON *registry_new_tree(struct registry_batch *b, const struct kind *k, struct span ns,
 				const char *name)
 {
 	char version[KIND_API_VERSION_MAX], uid_text[OBJECT_UID_TEXT], time[CLOCK_TEXT_MAX];
@@ -128,36 +132,50 @@ static struct cJSON *new_object(struct registry_batch *b, const struct kind *k, 
 	json_set_str(o, "kind", k->kind);
 	struct cJSON *meta = json_ensure_object(o, "metadata");
 	json_set_str(meta, "name", name);
-	if (*ns)
-		json_set_str(meta, "namespace", ns);
+	if (ns.len)
+		json_set(meta, "namespace", json_new_span(ns));
 	json_set_str(meta, "uid", object_uid_format(uid, uid_text));
 	json_set_str(meta, "creationTimestamp", clock_format(b->now, time));
 	return o;
 }
 
-static int put_new(struct registry_batch *b, const struct kind *k, const char *ns, const char *name,
-		   struct err *reterr)
+int registry_put_tree(struct registry_batch *b, const struct kind *k, struct span ns,
+		      const char *name, const struct cJSON *tree)
 {
-	auto_json *o = new_object(b, k, ns, name);
 	struct object_draft d;
-	int rc = object_draft_from_tree(k, o, &d, reterr);
+	struct err why = ERR_INIT;
+	int rc = object_draft_from_tree(k, tree, &d, &why);
 	if (!rc && k == b->reg->namespace_kind) {
-		rc = edit_namespace_birth(k, &d, span_of(name), reterr);
+		rc = edit_namespace_birth(k, &d, span_of(name), &why);
 		if (rc)
 			object_draft_done(&d);
 	}
-	return rc ? rc : registry_put(b, k, span_of(ns), span_of(name), &d);
+	if (rc) {
+		batch_break(b, &why);
+		return rc;
+	}
+	return registry_put(b, k, ns, span_of(name), &d);
 }
 
 int registry_ensure_namespace(struct registry_batch *b, const char *name, struct err *reterr)
 {
 	struct store_object o;
-	const struct kind *nk = b->reg->namespace_kind, *sk = b->reg->service_account_kind;
+	const struct kind *nk = b->reg->namespace_kind;
 	int rc = registry_get(b, nk, SPAN(""), span_of(name), &o);
-	if (rc == -ENOENT)
-		rc = put_new(b, nk, "", name, reterr);
-	if (rc || !sk)
-		return rc;
-	rc = registry_get(b, sk, span_of(name), SPAN("default"), &o);
-	return rc == -ENOENT ? put_new(b, sk, name, "default", reterr) : rc;
+	if (rc == -ENOENT) {
+		auto_json *tree = registry_new_tree(b, nk, SPAN(""), name);
+		rc = registry_put_tree(b, nk, SPAN(""), name, tree);
+	}
+	if (!rc)
+		rc = belongings_ensure(b, span_of(name));
+	if (rc && b->broken.kind != ERR_NONE && reterr)
+		*reterr = b->broken;
+	return rc;
+}
+
+void registry_set_root_ca(struct registry *r, struct span pem)
+{
+	free(r->belongings.root_ca);
+	r->belongings.root_ca = xstrndup(pem.ptr, pem.len);
+	r->belongings.walks = true;
 }

@@ -21,8 +21,8 @@
  *  - no-op detection: an update with the same bytes keeps the revision;
  *  - owner garbage collection: Background, Foreground and Orphan, in bounded steps, from a work
  *    list that is in the store and so survives a restart;
- *  - namespace lifecycle: label and finalizer at birth, ServiceAccount default, Terminating,
- *    contents deleted in bounded steps, then gone;
+ *  - namespace lifecycle: label and finalizer at birth, what every one has
+ *    (registry/belongings.h), Terminating, contents deleted in bounded steps, then gone;
  *  - CustomResourceDefinitions: names, type numbers, the set of kinds, deletion with their objects
  *    (registry/definitions.h);
  *  - Events older than their time to live are deleted, found by a walk now and then.
@@ -61,6 +61,10 @@ struct registry_options {
 int registry_open(const struct registry_options *o, struct registry **ret,
 		  struct err *reterr) MUST_CHECK;
 struct registry *registry_close(struct registry *r); /* NULL is fine; returns NULL */
+
+/* The certificate (PEM) that verifies this server: from now on every namespace publishes it. Before
+ * the first batch that has work to do. */
+void registry_set_root_ca(struct registry *r, struct span pem);
 
 /* The kinds served now, users' ones too; until the next commit. */
 const struct kind_set *registry_kinds(const struct registry *r);
@@ -126,7 +130,7 @@ int registry_get_aux(struct registry_batch *b, bool mirror, enum store_aux table
 
 /* Definitions of the compiled kinds that are not Kubernetes' own, as they are now. */
 int registry_seed_definitions(struct registry_batch *b, struct err *reterr) MUST_CHECK;
-/* A namespace with all that belongs to it, unless it exists. Two rows. */
+/* A namespace with all that belongs to it, unless it exists. Three rows. */
 int registry_ensure_namespace(struct registry_batch *b, const char *name,
 			      struct err *reterr) MUST_CHECK;
 

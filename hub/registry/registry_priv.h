@@ -8,6 +8,7 @@
  */
 #include "base/arena.h"
 #include "base/vec.h"
+#include "registry/belongings.h"
 #include "registry/definitions.h"
 #include "registry/expiry.h"
 #include "registry/garbage.h"
@@ -51,6 +52,7 @@ struct registry_batch {
 	uint64_t revisions[REGISTRY_STORE_MAX];
 	struct garbage_batch garbage;
 	struct namespaces_batch namespaces;
+	struct belongings_batch belongings;
 	struct definitions_batch definitions;
 	struct expiry_batch expiry;
 	struct err broken; /* a failed read that must fail the commit */
@@ -59,15 +61,22 @@ struct registry_batch {
 
 struct registry {
 	struct registry_options options;
-	const struct kind *namespace_kind, *service_account_kind, *event_kind;
+	const struct kind *namespace_kind, *service_account_kind, *config_map_kind, *event_kind;
 	usec last_now;
 	uint64_t random;
 	struct garbage garbage;
 	struct namespaces namespaces;
+	struct belongings belongings;
 	struct definitions definitions;
 	struct expiry expiry;
 	struct registry_batch batch;
 };
+
+/* registry.c: objects that the registry itself makes. Owned. */
+struct cJSON *registry_new_tree(struct registry_batch *b, const struct kind *k, struct span ns,
+				const char *name);
+int registry_put_tree(struct registry_batch *b, const struct kind *k, struct span ns,
+		      const char *name, const struct cJSON *tree) MUST_CHECK;
 
 /* batch.c */
 struct registry_entry *batch_find(struct registry_batch *b, const struct kind *k, struct span ns,

@@ -576,6 +576,47 @@ def story_certificates(fleet):
     check("Unauthorized" in words or "logged in" in words, "401", words)
 
 
+def story_the_servers_certificate(fleet):
+    """Every namespace has what verifies the hub, kube-root-ca.crt, whatever becomes of it"""
+    fleet.start_hub()
+    kubectl, name = newest(fleet), "kube-root-ca.crt"
+    ca = base64.b64decode(Kubeconfig(fleet.hub.kubeconfig).ca).decode()
+    maps = fleet.watch("configmaps")
+
+    def published(what, namespace, also=lambda metadata: True):
+        return maps.await_object(name, what, lambda o: (
+            o["data"] == {"ca.crt": ca} and also(o["metadata"])), namespace=namespace)["metadata"]
+    for namespace in ("default", "kube-system", "kube-queue"):
+        published("there", namespace)
+    kubectl("create", "namespace", "team")
+    published("there", "team")
+    path = fleet.path("published.crt")
+    with open(path, "w", encoding="ascii") as f:
+        f.write(fleet.client.get("configmaps", name, namespace="team")["data"]["ca.crt"])
+    kubectl("--certificate-authority", path, "get", "namespaces")
+    check(True, "kubectl verifies the hub by it")
+    old = fleet.client.get("configmaps", name, namespace="team")["metadata"]["uid"]
+    fleet.client.delete("configmaps", name, namespace="team")
+    new = published("back", "team", lambda m: m["uid"] != old)
+    edit = fleet.client.patch("configmaps", name, {"data": {"ca.crt": "mine"}, "metadata": {
+        "labels": {"a": "b"}}}, namespace="team")["metadata"]["resourceVersion"]
+    again = published("as it was", "team", lambda m: int(m["resourceVersion"]) > int(edit))
+    check(again["uid"] == new["uid"] and again["labels"] == {"a": "b"}, "labels stay", again)
+    kubectl("delete", "serviceaccount", "default", "-n", "team", "--wait=false")
+    until("the account default comes back, too", lambda: kubectl.run(
+        "get", "serviceaccount", "default", "-n", "team").returncode == 0)
+    kubectl("delete", "namespace", "team")
+    check(fleet.client.find("configmaps", name, namespace="team") is None,
+          "with its namespace it goes")
+    before = fleet.client.get("configmaps", name)["metadata"]["resourceVersion"]
+    fleet.hub.stop()
+    fleet.restart_hub()
+    kubectl("create", "namespace", "later")
+    published("there after a restart", "later")
+    check(fleet.client.get("configmaps", name)["metadata"]["resourceVersion"] == before,
+          "and nothing is written that is right")
+
+
 def story_limits(fleet):
     """Limits of the API come from the configuration"""
     fleet.start_hub(config={"api": {"maxWatches": 6, "seats": 8, "maxConnections": 500}})
