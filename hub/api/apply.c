@@ -40,7 +40,7 @@ static int check_version(const struct call *c, const struct cJSON *config, struc
 		       (int)(number.len < 100 ? number.len : 100), number.ptr, kind ? kind : "");
 }
 
-/* Also gives it the name of the URL when it says none. */
+/* A custom resource that says no name has that of the path. */
 static int check_config(const struct call *c, struct cJSON *config, struct err *reterr)
 {
 	struct cJSON *metadata = json_ensure_object(config, "metadata");
@@ -51,9 +51,30 @@ static int check_config(const struct call *c, struct cJSON *config, struct err *
 	if (!r && json_get(metadata, "managedFields") &&
 	    !json_is(json_get(metadata, "managedFields"), JSON_NULL))
 		r = err_set(reterr, ERR_BAD_REQUEST, "metadata.managedFields must be nil");
-	if (!r && !json_get(metadata, "name"))
+	if (!r && !json_get(metadata, "name") && !c->kind->strategic)
 		json_set(metadata, "name", json_new_span(c->info.name));
+	if (!r && !json_get(metadata, "name"))
+		r = err_set(reterr, ERR_BAD_REQUEST,
+			    "the name of the object (%.*s based on URL) was undeterminable: name "
+			    "must be provided",
+			    SPAN_ARGS(c->info.name));
 	return r;
+}
+
+/* Pruning empties maps and leaves nulls, which are dropped. A map that the configuration gives as
+ * empty stays: `status: {}` is how a controller takes back all it said. (Built-in types leave
+ * empty maps out.) */
+static void keep_empty_maps(const struct cJSON *config, struct cJSON *object)
+{
+	json_foreach (config, m) {
+		struct cJSON *there = json_get(object, json_key(m));
+		if (!json_is(m, JSON_OBJECT) || !there)
+			continue;
+		if (json_is(there, JSON_NULL) && !json_first(m))
+			json_replace(object, there, json_object());
+		else
+			keep_empty_maps(m, there);
+	}
 }
 
 /* Merges; on a conflict the answer is complete. */
@@ -68,6 +89,8 @@ static int merge(struct call *c, struct apply *a, struct err *reterr)
 		a->managed = MANAGED_INIT; /* as upstream: whoever wrote that lost it */
 	r = managed_apply(&a->managed, &by, a->live, a->config, force, &a->object, &a->sets_changed,
 			  &a->conflicts, reterr);
+	if (!r && !c->kind->strategic)
+		keep_empty_maps(a->config, a->object);
 	if (r < 0 && !a->conflicts.n)
 		(void)err_wrap(reterr,
 			       "failed to create typed patch object (%.*s/%s; %s/%s, Kind=%s)",
@@ -97,6 +120,8 @@ static int prepare_create(struct call *c, struct apply *a, struct err *reterr)
 	if (r)
 		return r;
 	meta.name = SPAN_NONE;
+	/* A version that it should have is no reason not to make it. */
+	(void)json_remove(json_get(a->object, "metadata"), "resourceVersion");
 	r = meta_prepare_create(a->object, &meta, &w->errors, reterr);
 	if (r && field_errors_any(&w->errors))
 		return status_set_invalid(reterr, c->kind, w->name, &w->errors);

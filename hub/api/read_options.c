@@ -13,7 +13,13 @@ static void forbid(struct call *c, const char *field, const char *words)
 	option_refuse(c, "ListOptions", FIELD_FORBIDDEN, field, NULL, "%s", words);
 }
 
-static void parse_match(struct call *c, bool watch, struct read_options *o)
+static void refuse_match(struct call *c, const char *words)
+{
+	option_refuse_text(c, "ListOptions", FIELD_NOT_SUPPORTED, "resourceVersionMatch",
+			   call_param(c, "resourceVersionMatch"), words);
+}
+
+static void parse_match(const struct call *c, struct read_options *o)
 {
 	struct span m = call_param(c, "resourceVersionMatch");
 
@@ -22,10 +28,6 @@ static void parse_match(struct call *c, bool watch, struct read_options *o)
 		o->match = MATCH_NOT_OLDER;
 	else if (span_is(m, "Exact"))
 		o->match = MATCH_EXACT;
-	if (m.len && (watch ? o->match != MATCH_NOT_OLDER : o->match == MATCH_ANY))
-		option_refuse_text(c, "ListOptions", FIELD_NOT_SUPPORTED, "resourceVersionMatch", m,
-				   watch ? "supported values: \"NotOlderThan\""
-					 : "supported values: \"Exact\", \"NotOlderThan\", \"\"");
 }
 
 static void check_watch(struct call *c, const struct read_options *o)
@@ -37,6 +39,8 @@ static void check_watch(struct call *c, const struct read_options *o)
 		forbid(c, "resourceVersionMatch",
 		       "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
 		       "provided");
+	if (o->has_match && o->match != MATCH_NOT_OLDER)
+		refuse_match(c, "supported values: \"NotOlderThan\"");
 	if (call_param(c, "continue").len)
 		forbid(c, "resourceVersionMatch",
 		       "resourceVersionMatch is forbidden when continue is provided");
@@ -50,6 +54,8 @@ static void check_list(struct call *c, const struct read_options *o)
 	if (o->has_match && o->continue_text.len)
 		forbid(c, "resourceVersionMatch",
 		       "resourceVersionMatch is forbidden when continue is provided");
+	if (o->has_match && o->match == MATCH_ANY)
+		refuse_match(c, "supported values: \"Exact\", \"NotOlderThan\", \"\"");
 	if (o->match == MATCH_EXACT && span_is(call_param(c, "resourceVersion"), "0"))
 		forbid(c, "resourceVersionMatch",
 		       "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
@@ -127,7 +133,7 @@ static int parse_all(struct call *c, bool watch, struct read_options *o, struct 
 	o->send_initial = request_bool(call_param(c, "sendInitialEvents"));
 	o->bookmarks = request_bool(call_param(c, "allowWatchBookmarks"));
 	o->has_revision = call_param(c, "resourceVersion").len > 0;
-	parse_match(c, watch, o);
+	parse_match(c, o);
 	if (watch)
 		check_watch(c, o);
 	else

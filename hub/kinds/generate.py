@@ -204,6 +204,8 @@ class Tables:
                 strategy, merge_key = "merge,retainKeys", v or None
             elif k == "retainKeys":
                 strategy = "retainKeys"
+            elif k == "atomic":
+                node.flags.add("ATOMIC_MAP")
             elif k == "nullable":
                 node.flags.add("NULLABLE")
             elif k == "notNegative":

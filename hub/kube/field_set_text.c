@@ -268,16 +268,24 @@ void field_key_print(struct field_key key, struct buf *out)
 	buf_add_char(out, ']');
 }
 
+/* What is in the set on one level, then what lies deeper: structured-merge-diff's Set.Iterate. */
 static bool walk(struct path_walk *w, const struct field_set *s)
 {
 	size_t len = w->path.len;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct field_child *c = &s->children[i];
-		field_key_print(c->key, &w->path);
-		if (c->set.here && !w->each(w->arg, buf_span(&w->path)))
+		if (!s->children[i].set.here)
+			continue;
+		field_key_print(s->children[i].key, &w->path);
+		if (!w->each(w->arg, buf_span(&w->path)))
 			return false;
-		if (!walk(w, &c->set))
+		w->path.len = len;
+	}
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (!s->children[i].set.n)
+			continue;
+		field_key_print(s->children[i].key, &w->path);
+		if (!walk(w, &s->children[i].set))
 			return false;
 		w->path.len = len;
 	}

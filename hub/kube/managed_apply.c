@@ -224,10 +224,12 @@ static int record(struct apply *a, const struct cJSON *merged, const struct fiel
 		vec_foreach (&a->m->entries, e)
 			if (e != own && (!e->stored || field_set_is_empty(&e->set)))
 				*ret_changed = true;
-		if (differs || *ret_changed) {
+		/* The time is that of a change to the object: who only comes to own what was
+		 * there already has none (upstream's managedFieldsUpdater). */
+		if (differs || *ret_changed)
 			own->stored = NULL;
+		if (differs)
 			own->time = managed_time(a->m, a->w->now);
-		}
 		managed_drop_empty(a->m);
 	}
 	managed_versions_done(&v);

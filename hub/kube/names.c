@@ -93,6 +93,8 @@ const char *names_dns_label_rule(struct span s)
 {
 	if (s.len > NAMES_MAX_LABEL)
 		return LONG_LABEL;
+	if (names_is_dns_subdomain(s))
+		return "must not contain dots";
 	return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or "
 	       "'-', and must start and end with an alphanumeric character (e.g. 'my-name',  or "
 	       "'123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";

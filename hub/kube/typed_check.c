@@ -20,8 +20,8 @@ static void complain(struct check *c, const char *what, const char *detail)
 {
 	if (c->n++ >= MAX_SHOWN)
 		return;
-	buf_addf(&c->words, "%s%.*s: %s%s", c->words.len ? "\n" : "", SPAN_ARGS(buf_span(&c->path)),
-		 what, detail);
+	buf_addf(&c->words, "%s%.*s: %s%s", c->words.len ? "\n  " : "",
+		 SPAN_ARGS(buf_span(&c->path)), what, detail);
 }
 
 static void check(struct check *c, const struct schema *s, const struct cJSON *value);
@@ -152,8 +152,8 @@ int typed_check(struct arena *mem, const struct schema *s, const struct cJSON *c
 	if (c.n == 1)
 		r = err_set(reterr, ERR_BAD_REQUEST, "%s", c.words.ptr);
 	else if (c.n)
-		r = err_set(reterr, ERR_BAD_REQUEST, "errors:\n%s%s", c.words.ptr,
-			    c.n > MAX_SHOWN ? "\n..." : "");
+		r = err_set(reterr, ERR_BAD_REQUEST, "errors:\n  %s%s", c.words.ptr,
+			    c.n > MAX_SHOWN ? "\n  ..." : "");
 	buf_done(&c.path);
 	buf_done(&c.words);
 	return r;

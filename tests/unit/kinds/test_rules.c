@@ -441,10 +441,7 @@ static void a_cluster_has_urls_and_unique_taints(void **state)
 	    "{'metadata':{'name':'a.b'},'spec':{'apiEndpoint':'ftp://x','zone':'z','zones':['z'],"
 	    "'taints':[{'key':'k','effect':'NoSchedule'},{'key':'k','effect':'NoSchedule'}]}}",
 	    "spec.syncMode: Required value\n"
-	    "metadata.name: Invalid value: \"a.b\": a lowercase RFC 1123 label must consist of "
-	    "lower case alphanumeric characters or '-', and must start and end with an "
-	    "alphanumeric character (e.g. 'my-name',  or '123-abc', "
-	    "regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')\n"
+	    "metadata.name: Invalid value: \"a.b\": must not contain dots\n"
 	    "spec.apiEndpoint: Invalid value: \"ftp://x\": must be a URL\n"
 	    "spec.taints[1]: Duplicate value: \"k:NoSchedule\": taints must be unique by key "
 	    "and effect pair\n"

@@ -121,10 +121,11 @@ static void paths_are_shown_as_kubectl_shows_them(void **state)
 	auto_json *t = tree_of(
 	    "{'f:spec':{'f:containers':{'k:{\\\"name\\\":\\\"app\\\"}':{'.':{},'f:image':{},'f:ports':"
 	    "{'k:{\\\"containerPort\\\":80,\\\"protocol\\\":\\\"TCP\\\"}':{}}}}},"
-	    "'f:metadata':{'f:finalizers':{'v:\\\"a/b\\\"':{}}},'f:list':{'i:3':{}}}");
+	    "'f:metadata':{'f:finalizers':{'v:\\\"a/b\\\"':{}}},'f:list':{'i:3':{}},'f:z':{}}");
 	struct field_set s = read_set(&mem, t);
 	field_set_each(&s, add_line, &out);
-	assert_text(buf_span(&out), ".list[3]\n"
+	assert_text(buf_span(&out), ".z\n" /* levels before what lies deeper */
+				    ".list[3]\n"
 				    ".metadata.finalizers[=\"a/b\"]\n"
 				    ".spec.containers[name=\"app\"]\n"
 				    ".spec.containers[name=\"app\"].image\n"
