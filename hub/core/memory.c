@@ -12,6 +12,7 @@
 #include "core/provisioning/provisioning.h"
 #include "core/recorder.h"
 #include "core/restore.h"
+#include "core/retention_sweep.h"
 #include "core/turn.h"
 
 static int born(struct core *c, struct err *reterr)
@@ -54,6 +55,8 @@ int memory_open(struct core *c, struct err *reterr)
 	c->now = registry_now(c->batch);
 	c->restoring = true;
 	r = restore_all(c, reterr);
+	if (r == 0)
+		retention_sweep_open(c);
 	c->restoring = false;
 	if (r == 0)
 		r = registry_commit(c->batch, reterr);
@@ -159,6 +162,7 @@ void memory_close(struct core *c)
 	c->policies = propagation_index_destroy(c->policies);
 	priority_close(c);
 	c->cursors_dirty = false;
+	retention_sweep_close(c);
 	messages_close(c);
 }
 

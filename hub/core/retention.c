@@ -6,6 +6,7 @@
 #include "core/job.h"
 #include "core/kueue/workload.h"
 #include "core/kueue/workload_status.h"
+#include "core/recorder.h"
 #include "core/restore.h"
 
 #define TTL_MAX (10 * 365 * 86400LL)
@@ -57,13 +58,24 @@ void retention_write(struct core *c, struct job *j)
 	j->retention_dirty = false;
 }
 
+void retention_workload_at(struct core *c, struct span ns, struct span name, const uint8_t *uid,
+			   usec deadline)
+{
+	put(c, &(struct owner){kind_by_type(c->kinds, TYPE_WORKLOAD), ns, name, uid}, 'w',
+	    deadline);
+}
+
 void retention_workload(struct core *c, struct span ns, struct span name, const uint8_t *uid)
 {
 	usec kept = c->kueue->settings.retain_finished;
 
 	if (kept >= 0)
-		put(c, &(struct owner){kind_by_type(c->kinds, TYPE_WORKLOAD), ns, name, uid}, 'w',
-		    c->now + kept);
+		retention_workload_at(c, ns, name, uid, c->now + kept);
+}
+
+void retention_deactivated_at(struct core *c, const struct job *j, usec deadline)
+{
+	put(c, &(struct owner){j->kind, span_of(j->ns), span_of(j->name), j->uid}, 'd', deadline);
 }
 
 void retention_deactivated(struct core *c, const struct job *j)
@@ -71,8 +83,7 @@ void retention_deactivated(struct core *c, const struct job *j)
 	usec kept = c->kueue->settings.retain_deactivated;
 
 	if (kept >= 0)
-		put(c, &(struct owner){j->kind, span_of(j->ns), span_of(j->name), j->uid}, 'd',
-		    c->now + kept);
+		retention_deactivated_at(c, j, c->now + kept);
 }
 
 /* When the object's time to live is over; INT64_MAX: never. otherwise: when it finished, if nothing
@@ -157,6 +168,7 @@ static bool stays_deactivated(struct core *c, const struct job *j)
 	struct store_object o;
 
 	if (!j || !j->workload || !j->workload->inactive ||
+	    c->kueue->settings.retain_deactivated < 0 ||
 	    registry_get(c->batch, kind_by_type(c->kinds, TYPE_WORKLOAD), j->workload->ns,
 			 j->workload->name, &o) < 0)
 		return false;
@@ -174,6 +186,48 @@ static void drop(struct core *c, const struct kind *kind, const struct due_row *
 		log_error(c->log, what, "object=%s/%s", row->ns, row->name);
 }
 
+/* By the setting as it is now: an older one may have given it another deadline. */
+static void drop_workload(struct core *c, const struct kind *kind, const struct due_row *row,
+			  const struct store_object *o)
+{
+	usec kept = c->kueue->settings.retain_finished;
+	char uid[OBJECT_UID_TEXT];
+	auto_arena mem = ARENA_INIT;
+	struct workload_status s;
+
+	if (kept < 0 || !(o->flags & OBJECT_FINISHED))
+		return;
+	workload_status_read(o, &mem, &s);
+	/* Times of conditions have whole seconds, and may be anything that their writer says. */
+	if (s.finished.since <= c->now && s.finished.since + kept > c->now + USEC_PER_SEC) {
+		retention_workload_at(c, o->key.ns, o->key.name, o->uid, s.finished.since + kept);
+		return;
+	}
+	object_uid_format(o->uid, uid);
+	recorder_write_about(
+	    c, &(struct recorder_event){.kind = kind,
+					.ns = o->key.ns,
+					.name = o->key.name,
+					.uid_text = uid,
+					.component = WORKLOAD_CONTROLLER,
+					.type = "Normal",
+					.reason = "Deleted",
+					.message = "Deleted finished workload due to elapsed "
+						   "retention"});
+	drop(c, kind, row, "finished workload not removed");
+}
+
+static void drop_deactivated(struct core *c, const struct kind *kind, const struct due_row *row)
+{
+	static char words[] = "Deleted job: deactivation retention period expired";
+	const struct job *j = job_by_key(c, row->type, span_of(row->ns), span_of(row->name));
+
+	if (!stays_deactivated(c, j))
+		return;
+	recorder_write(c, j, &(struct job_event){"Normal", "Deleted", words, true});
+	drop(c, kind, row, "deactivated job not removed");
+}
+
 static void act(struct core *c, const struct due_row *row)
 {
 	const struct kind *kind = kind_by_type(c->kinds, row->type);
@@ -189,14 +243,11 @@ static void act(struct core *c, const struct due_row *row)
 		return;
 	}
 	if (row->what == 'w') {
-		if (o.flags & OBJECT_FINISHED)
-			drop(c, kind, row, "finished workload not removed");
+		drop_workload(c, kind, row, &o);
 		return;
 	}
 	if (row->what == 'd') {
-		if (stays_deactivated(
-			c, job_by_key(c, row->type, span_of(row->ns), span_of(row->name))))
-			drop(c, kind, row, "deactivated job not removed");
+		drop_deactivated(c, kind, row);
 		return;
 	}
 	struct job *j = restore_job(c, kind, &o);

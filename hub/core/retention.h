@@ -19,11 +19,15 @@ void retention_keep(struct core *c, struct job *j);
 void retention_workload(struct core *c, struct span ns, struct span name, const uint8_t *uid);
 /* The hub deactivated the job's Workload. One row. */
 void retention_deactivated(struct core *c, const struct job *j);
+/* The same, with the time at which it goes. */
+void retention_workload_at(struct core *c, struct span ns, struct span name, const uint8_t *uid,
+			   usec deadline);
+void retention_deactivated_at(struct core *c, const struct job *j, usec deadline);
 /* Writes a job's: three rows, with the job's flush. */
 void retention_write(struct core *c, struct job *j);
 /* An object of a finished job was written: its time to live may be another one. */
 void retention_changed(struct core *c, const struct kind *kind, const struct store_object *o);
-/* Acts on deadlines that passed, a few per call. */
+/* Acts on deadlines that passed, a few per call. Kueue's event Deleted tells what went. */
 void retention_run(struct core *c);
 /* Earliest deadline known; INT64_MAX when none. */
 usec retention_due(const struct core *c);

@@ -401,7 +401,11 @@ struct core {
 	unsigned pump_budget;
 	usec retention_next;
 	uint64_t retention_put; /* the last batch with rows of it (counters.batches) */
-	usec last_attempt;	/* first attempts of new jobs are unique */
+	struct {		/* retention_sweep.h */
+		bool under_way;
+		char *ns, *name; /* of the last Workload that was looked at, or NULL */
+	} sweep;
+	usec last_attempt; /* first attempts of new jobs are unique */
 	struct core_counters counters;
 	struct job_census census;
 	struct fact *facts_head; /* taken, waiting for room in a batch */

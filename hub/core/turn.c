@@ -21,6 +21,7 @@
 #include "core/quota.h"
 #include "core/recorder.h"
 #include "core/retention.h"
+#include "core/retention_sweep.h"
 #include "core/swap/swap.h"
 #include "core/timers.h"
 
@@ -77,6 +78,7 @@ static bool plan(struct core *c)
 	member_view_flush(c);
 	quota_flush(c);
 	kueue_flush_status(c);
+	more |= retention_sweep_run(c);
 	retention_run(c);
 	more |= intake_fill(c);
 	cursors_flush(c);

@@ -202,6 +202,119 @@ static void a_finished_workload_goes_after_its_time_and_its_job_stays(void **sta
 	assert_true(world_exists(w, TYPE_JOB, "default", "one"));
 }
 
+static const char *of_workload(struct world *w, const char *job, char out[STORE_MAX_NAME + 1])
+{
+	const struct job *j = world_record(w, TYPE_JOB, "default", job);
+
+	(void)snprintf(out, STORE_MAX_NAME + 1, "%.*s", SPAN_ARGS(j->workload->name));
+	return out;
+}
+
+/* Two finish under no policy, the second a minute after the first; one runs. */
+static void finish_two(struct world *w, char names[3][STORE_MAX_NAME + 1])
+{
+	static const char *const jobs[] = {"one", "two", "three"};
+	struct model *m = begin(w, "{}");
+
+	for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+		world_queued_job(w, jobs[i], "lq", 1, 2, "");
+		world_settle(w);
+		(void)of_workload(w, jobs[i], names[i]);
+	}
+	model_finish(m, model_copy(m, "default", "one"), false);
+	world_settle(w);
+	world_advance(w, MINUTES);
+	model_finish(m, model_copy(m, "default", "two"), false);
+	world_settle(w);
+}
+
+static void what_finished_before_retention_was_turned_on_goes_in_its_time_too(void **state)
+{
+	struct world *w = *state;
+	char names[3][STORE_MAX_NAME + 1];
+
+	finish_two(w, names);
+	w->kueue = "{'objectRetentionPolicies':{'workloads':{'afterFinished':'90s'}}}";
+	world_restart(w);
+	world_settle(w);
+	/* The first finished a minute ago. */
+	world_advance(w, 32 * USEC_PER_SEC);
+	world_settle(w);
+	assert_false(world_exists(w, TYPE_WORKLOAD, "default", names[0]));
+	assert_true(world_exists(w, TYPE_WORKLOAD, "default", names[1]));
+	assert_int_equal(world_events(w, names[0], "Deleted",
+				      "Deleted finished workload due to elapsed retention"),
+			 1);
+	world_restart(w);
+	world_settle(w);
+	world_advance(w, 60 * USEC_PER_SEC);
+	world_settle(w);
+	assert_false(world_exists(w, TYPE_WORKLOAD, "default", names[1]));
+	assert_true(world_exists(w, TYPE_WORKLOAD, "default", names[2]));
+}
+
+static void a_longer_retention_counts_for_what_finished_under_a_shorter_one(void **state)
+{
+	struct world *w = *state;
+	char names[3][STORE_MAX_NAME + 1];
+
+	finish_two(w, names);
+	w->kueue = "{'objectRetentionPolicies':{'workloads':{'afterFinished':'2m'}}}";
+	world_restart(w);
+	world_settle(w);
+	w->kueue = "{'objectRetentionPolicies':{'workloads':{'afterFinished':'10m'}}}";
+	world_restart(w);
+	world_settle(w);
+	world_advance(w, 5 * MINUTES);
+	world_settle(w);
+	assert_true(world_exists(w, TYPE_WORKLOAD, "default", names[0]));
+	world_advance(w, 4 * MINUTES + 30 * USEC_PER_SEC);
+	world_settle(w);
+	assert_false(world_exists(w, TYPE_WORKLOAD, "default", names[0]));
+	/* And none at all for what is left. */
+	assert_true(world_exists(w, TYPE_WORKLOAD, "default", names[1]));
+	w->kueue = "{}";
+	world_restart(w);
+	world_advance(w, 20 * MINUTES);
+	world_settle(w);
+	assert_true(world_exists(w, TYPE_WORKLOAD, "default", names[1]));
+}
+
+/* More of them than one batch walks, and a hub that is killed on the way. */
+static void many_that_finished_before_are_all_found(void **state)
+{
+	struct world *w = *state;
+	char text[600];
+
+	begin(w, "{}");
+	for (int i = 0; i < 150; i++) {
+		(void)snprintf(text, sizeof(text),
+			       "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'Workload','metadata'"
+			       ":{'name':'w%d','namespace':'default'},'spec':{'active':true,"
+			       "'queueName':'lq','podSets':[{'name':'main','count':1,'template':{"
+			       "'spec':{'containers':[{'name':'c'}]}}}]}}",
+			       i);
+		assert_int_equal(world_create(w, TYPE_WORKLOAD, text), ERR_NONE);
+		(void)snprintf(text, sizeof(text), "w%d", i);
+		assert_int_equal(
+		    world_patch(w, TYPE_WORKLOAD, "default", text,
+				"{'status':{'conditions':[{'type':'Finished','status':'True',"
+				"'reason':'ByTest','message':'','lastTransitionTime':"
+				"'2020-01-01T00:00:00Z'}]}}"),
+		    ERR_NONE);
+	}
+	world_settle(w);
+	w->kueue = "{'objectRetentionPolicies':{'workloads':{'afterFinished':'1m'}}}";
+	world_restart(w);
+	world_turn(w);
+	world_restart(w);
+	for (int i = 0; i < 20 && world_count(w, TYPE_WORKLOAD, "default"); i++) {
+		world_advance(w, USEC_PER_SEC);
+		world_settle(w);
+	}
+	assert_int_equal(world_count(w, TYPE_WORKLOAD, "default"), 0);
+}
+
 static void workloads_stay_for_ever_unless_a_time_is_set(void **state)
 {
 	struct world *w = *state;
@@ -237,6 +350,29 @@ static void a_job_that_the_hub_deactivated_goes_after_its_time(void **state)
 	world_settle(w);
 	assert_false(world_exists(w, TYPE_JOB, "default", "one"));
 	assert_null(model_copy(m, "default", "one"));
+	assert_int_equal(
+	    world_events(w, "one", "Deleted", "Deleted job: deactivation retention period expired"),
+	    1);
+}
+
+/* Deactivated while jobs of that kind were kept for ever. */
+static void a_job_that_was_deactivated_before_goes_after_its_time_too(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, "{}");
+	world_queued_job(w, "one", "lq", 1, 2, LIMITED);
+	world_settle(w);
+	world_advance(w, 61 * USEC_PER_SEC);
+	world_settle(w);
+	world_advance(w, 4 * MINUTES);
+	w->kueue = "{'objectRetentionPolicies':{'workloads':{'afterDeactivatedByKueue':'5m'}}}";
+	world_restart(w);
+	world_settle(w);
+	assert_true(world_exists(w, TYPE_JOB, "default", "one"));
+	world_advance(w, 70 * USEC_PER_SEC);
+	world_settle(w);
+	assert_false(world_exists(w, TYPE_JOB, "default", "one"));
 }
 
 static void a_job_that_its_user_activated_again_stays(void **state)
@@ -431,8 +567,12 @@ int main(void)
 	    STORY(a_job_without_a_queue_waits_until_it_names_one),
 	    STORY(namespaces_that_are_not_selected_are_none_of_kueues_business),
 	    STORY(a_finished_workload_goes_after_its_time_and_its_job_stays),
+	    STORY(what_finished_before_retention_was_turned_on_goes_in_its_time_too),
+	    STORY(a_longer_retention_counts_for_what_finished_under_a_shorter_one),
+	    STORY(many_that_finished_before_are_all_found),
 	    STORY(workloads_stay_for_ever_unless_a_time_is_set),
 	    STORY(a_job_that_the_hub_deactivated_goes_after_its_time),
+	    STORY(a_job_that_was_deactivated_before_goes_after_its_time_too),
 	    STORY(a_job_that_its_user_activated_again_stays),
 	    STORY(who_used_less_goes_first),
 	    STORY(a_resource_without_weight_does_not_count),
