@@ -134,6 +134,47 @@ static void a_job_that_was_admitted_in_part_gets_all_its_pods_when_it_comes_back
 	assert_false(c->suspended);
 }
 
+/* Admitted in part on c1: 2 of 4. Evicted, c1 has no nodes left, and more quota is free: all 4
+ * start on c2, and what Kueue stores says so at each step. The job itself never says anything else.
+ */
+static void a_job_that_was_admitted_in_part_gets_all_its_pods_on_another_member(void **state)
+{
+	struct world *w = *state;
+	struct model *a = world_join(w, "c1", 1, 16), *b;
+
+	a->run_time = 600 * USEC_PER_SEC;
+	flavor(w, "f1", "");
+	flavor(w, "f2", "");
+	queues(w, 4, 0);
+	job(w, "other", 1, 2, "}");
+	world_settle(w);
+	job(w, "one", 4, 1, "},'annotations':{'kueue.x-k8s.io/job-min-parallelism':'2'}");
+	world_settle(w);
+	assert_true(says(model_copy(a, "default", "one"), "\"parallelism\":2"));
+	assert_string_equal(world_workload(w, "one", "status.admission.podSetAssignments.0.count"),
+			    "2");
+	assert_string_equal(world_field(w, TYPE_JOB, "default", "one", "spec.parallelism"), "4");
+	set_active(w, "one", false);
+	world_settle(w);
+	assert_string_equal(step_of(w), "Parked");
+	b = world_join(w, "c2", 1, 16);
+	b->run_time = 600 * USEC_PER_SEC;
+	model_remove_node(a, a->nodes.items[0]->name);
+	assert_int_equal(world_delete(w, TYPE_JOB, "default", "other"), ERR_NONE);
+	world_settle(w);
+	world_restart(w);
+	set_active(w, "one", true);
+	world_settle(w);
+	assert_null(model_copy(a, "default", "one"));
+	const struct model_copy *c = model_copy(b, "default", "one");
+	assert_false(c->suspended);
+	assert_true(says(c, "\"parallelism\":4"));
+	assert_int_equal(c->n_pods, 4);
+	assert_string_equal(world_workload(w, "one", "status.admission.podSetAssignments.0.count"),
+			    "4");
+	assert_string_equal(world_workload(w, "one", "spec.podSets.0.count"), "4");
+}
+
 /* one runs on c1; parked there, c1 takes nobody, so that it goes to c2. */
 static struct model *parked_and_bound_for_c2(struct world *w, struct model **ret_c2)
 {
@@ -293,6 +334,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    STORY(what_an_admission_added_is_taken_off_and_the_next_one_added),
 	    STORY(a_job_that_was_admitted_in_part_gets_all_its_pods_when_it_comes_back),
+	    STORY(a_job_that_was_admitted_in_part_gets_all_its_pods_on_another_member),
 	    STORY(a_parked_copy_goes_before_its_job_begins_elsewhere),
 	    STORY(a_move_survives_a_kill_at_every_step),
 	    STORY(a_member_that_leaves_keeps_no_job_that_was_to_come),
