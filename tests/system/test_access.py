@@ -749,6 +749,65 @@ def story_nothing_is_open(fleet):
     check(ask("POST", "/version") == 401, "and no POST")
 
 
+def covers(rule, verb, group, plural, sub, name):
+    """RBAC's evaluation of one rule, as its documentation has it."""
+    def among(key, *wanted):
+        return any(w in rule.get(key, []) for w in ("*", *wanted))
+    return (among("verbs", verb) and among("apiGroups", group)
+            and among("resources", *([f"{plural}/{sub}", f"*/{sub}"] if sub else [plural]))
+            and (not rule.get("resourceNames") or name in rule["resourceNames"]))
+
+
+def requests_of_all(client):
+    """(verb, group, plural, subresource, name, path) for all verbs and subresources there are."""
+    for prefix, resource in resources_of(client):
+        plural, _, sub = resource["name"].partition("/")
+        group = prefix.split("/")[2] if prefix.startswith("/apis/") else ""
+        base = prefix + ("/namespaces/default" if resource["namespaced"] else "") + "/" + plural
+        for verb in ("get", "create", "update", "patch") if sub else METHODS:
+            named = sub or verb in ("get", "update", "patch", "delete")
+            yield (verb, group, plural, sub, "x" if named else "",
+                   base + ("/x" if named else "") + ("/" + sub if sub else ""))
+
+
+def story_every_role(fleet):
+    """Every verb of every resource and subresource, for every ready-made role, over HTTP: allowed
+    is what a second evaluator reads from the roles"""
+    fleet.start_hub()
+    roles = {r["metadata"]["name"]: r.get("rules") or [] for r in fleet.client.call(
+        "GET", f"/apis/{RBAC}/v1/clusterroles")["items"]}
+    bindings = fleet.client.call("GET", f"/apis/{RBAC}/v1/clusterrolebindings")["items"]
+    everybody = [rule for b in bindings for s in b.get("subjects", [])
+                 if s["name"] == "system:authenticated" for rule in roles[b["roleRef"]["name"]]]
+    asked = list(requests_of_all(fleet.client))
+    check({sub for _, _, _, sub, _, _ in asked} >= {
+        "status", "token", "log", "exec", "attach", "portforward", "proxy", "finalize",
+        "pendingworkloads"}, "subresources are among them",
+          sorted({sub for _, _, _, sub, _, _ in asked}))
+    for role in ("muster:submitter", "muster:viewer", "muster:quota-admin", "view", "edit", "admin"):
+        user = "of-" + role
+        fleet.client.call("POST", f"/apis/{RBAC}/v1/clusterrolebindings", {
+            "apiVersion": RBAC + "/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": user.replace(":", "-")},
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
+            "subjects": [{"kind": "User", "apiGroup": RBAC, "name": user}]})
+        rules, allowed = roles[role] + everybody, 0
+        headers = {"Impersonate-User": user}
+        until(f"{role} is granted", lambda: fleet.client.raw(
+            "GET", "/apis/batch/v1/jobs?limit=1", headers=headers)[0] != 403 or not any(
+                covers(rule, "list", "batch", "jobs", "", "") for rule in rules))
+        for verb, group, plural, sub, name, path in asked:
+            # Neither waits for changes, nor makes any, when it is allowed.
+            query = "?watch=1&fieldSelector=none" if verb == "watch" else "?dryRun=All&limit=1"
+            body = {} if METHODS[verb] in ("POST", "PUT", "PATCH") else None
+            code, _, text = fleet.client.raw(METHODS[verb], path + query, body, headers=headers)
+            want = any(covers(rule, verb, group, plural, sub, name) for rule in rules)
+            allowed += want
+            if (code != 403) != want or code in (401, 500):
+                raise Failure(f"{role}: {verb} {path}: {code}, and the role says {want}: {text}")
+        check(0 < allowed < len(asked), f"{role}: {allowed} of {len(asked)} are allowed")
+
+
 def story_restart(fleet):
     """Built-in roles come back at a start, tokens stay good, what was added stays"""
     fleet.start_hub()

@@ -5,18 +5,27 @@
 #include "kinds/kinds.h"
 #include "naive.h"
 
-static const char *const verbs[] = {"get",    "list",	  "watch",	 "create",
-				    "update", "patch",	  "delete",	 "deletecollection",
-				    "bind",   "escalate", "impersonate", "approve"};
-static const char *const subresources[] = {"",	    "status", "scale", "log",	   "exec",
-					   "proxy", "token",  "why",   "finalize", "attach"};
+static const char *const verbs[] = {
+    "get",  "list",	"watch",       "create",  "update", "patch", "delete", "deletecollection",
+    "bind", "escalate", "impersonate", "approve", "sign",   "use",   "*"};
+static const char *const subresources[] = {"",	       "status",   "scale",	      "log",
+					   "exec",     "proxy",	   "token",	      "why",
+					   "finalize", "attach",   "portforward",     "finalizers",
+					   "approval", "eviction", "pendingworkloads"};
 static const char *const paths[] = {"/",	   "/api",	     "/apis/batch/v1", "/version",
 				    "/healthz",	   "/livez/",	     "/readyz/store",  "/metrics",
 				    "/openapi/v3", "/openid/v1/jwks"};
 static const char *const others[][2] = {/* of what is not a kind here */
 					{"muster.dev", "quota"},
-					{"kueue.x-k8s.io", "clusterqueues"},
-					{"", "nodes"},
+					{"muster.dev", "jobs"},
+					{"muster.dev", "clusters"},
+					{"visibility.kueue.x-k8s.io", "clusterqueues"},
+					{"visibility.kueue.x-k8s.io", "localqueues"},
+					{"certificates.k8s.io", "certificatesigningrequests"},
+					{"", "users"},
+					{"", "groups"},
+					{"authentication.k8s.io", "userextras"},
+					{"*", "*"},
 					{"example.com", "things"}};
 
 struct subject {
