@@ -241,7 +241,7 @@ static int check_name(struct cJSON *metadata, const struct meta_write *w, struct
 	const char *name = json_str(metadata, "name");
 
 	if (!name || !name[0]) {
-		if (!w->is_patch)
+		if (!w->is_patch || w->kind->strategic)
 			return err_set(reterr, ERR_BAD_REQUEST,
 				       "the name of the object (%.*s based on URL) was "
 				       "undeterminable: name must be provided",

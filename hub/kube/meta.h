@@ -38,7 +38,8 @@ struct meta_write {
 	const char *subresource; /* "", "status" or "finalize" */
 	usec now;
 	const struct meta_random *random; /* create only */
-	bool is_patch; /* update: the tree is a patched stored object, so it may say no name */
+	bool is_patch; /* update: the tree is a patched stored object; a custom resource may lose
+			* its name in it, upstream too */
 };
 
 #define META_MAX_ANNOTATIONS	((size_t)256 << 10) /* keys and values together, as upstream */

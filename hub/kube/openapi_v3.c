@@ -1,6 +1,8 @@
 #include "kube/openapi_v3.h"
 
+#include "base/json.h"
 #include "kube/openapi_names.h"
+#include "kube/schema_rules.h"
 
 #include <inttypes.h>
 
@@ -121,6 +123,52 @@ static void add_bounds(struct buf *b, const struct schema *s, bool *first)
 	add_texts(b, "enum", s->enumeration, first);
 }
 
+static void add_number(struct buf *b, const char *key, const char *text, bool exclusive,
+		       bool *first)
+{
+	if (!text)
+		return;
+	add_key(b, key, first);
+	buf_add_str(b, text);
+	if (!exclusive)
+		return;
+	add_key(b, strcmp(key, "minimum") == 0 ? "exclusiveMinimum" : "exclusiveMaximum", first);
+	buf_add_str(b, "true");
+}
+
+/* What users' schemas ask of values; the junctors, which tell a reader little, are left out. */
+static void add_rules(struct buf *b, const struct schema_rules *r, bool *first)
+{
+	const struct {
+		const char *key;
+		uint32_t value;
+		bool given;
+	} counts[] = {{"minLength", r->min_length, r->min_length},
+		      {"maxLength", r->max_length, r->flags & RULES_MAX_LENGTH},
+		      {"minItems", r->min_items, r->min_items},
+		      {"maxItems", r->max_items, r->flags & RULES_MAX_ITEMS},
+		      {"minProperties", r->min_properties, r->min_properties},
+		      {"maxProperties", r->max_properties, r->flags & RULES_MAX_PROPERTIES}};
+
+	add_number(b, "minimum", r->flags & RULES_MINIMUM ? r->minimum_text : NULL,
+		   r->flags & RULES_EXCLUSIVE_MINIMUM, first);
+	add_number(b, "maximum", r->flags & RULES_MAXIMUM ? r->maximum_text : NULL,
+		   r->flags & RULES_EXCLUSIVE_MAXIMUM, first);
+	add_number(b, "multipleOf", r->flags & RULES_MULTIPLE_OF ? r->multiple_text : NULL, false,
+		   first);
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		if (!counts[i].given)
+			continue;
+		add_key(b, counts[i].key, first);
+		buf_add_u64(b, counts[i].value);
+	}
+	add_text(b, "pattern", r->pattern, first);
+	if (r->enumeration) {
+		add_key(b, "enum", first);
+		json_print(r->enumeration, b);
+	}
+}
+
 /* The members of a schema, without braces and without its own description. */
 static void add_schema(struct buf *b, const struct schema *s, bool *first)
 {
@@ -136,6 +184,8 @@ static void add_schema(struct buf *b, const struct schema *s, bool *first)
 	add_text(b, "type", openapi_type(s), first);
 	add_text(b, "format", openapi_format(s), first);
 	add_bounds(b, s, first);
+	if (s->rules)
+		add_rules(b, s->rules, first);
 	add_fields(b, s, first);
 	if (s->items) {
 		add_key(b, s->type == SCHEMA_MAP ? "additionalProperties" : "items", first);

@@ -698,6 +698,206 @@ class ServerSideApply(Case):
     wrong_configuration = 400
 
 
+class Patches(Case):
+    """1.8."""
+
+    def setUp(self):
+        self.client.delete(WIDGETS + "/p")
+        self.client.delete(CM + "/p")
+        self.must(201, self.client.post(WIDGETS, widget("p", {
+            "args": ["a", "b", "c"], "lab": {"t~u": "1", "x/y": "1"}})))
+        o = config_map("p", {"l": "1"}, {"a": "1", "b": "2"})
+        self.must(201, self.client.post(CM, o))
+
+    def ops(self, path, *ops, **params):
+        return self.client.patch(path, list(ops), kind="json", **params)
+
+    def test_json_patch_on_maps(self):
+        def data(*ops):
+            return self.must(200, self.ops(CM + "/p", *ops))["data"]
+        self.assertEqual(data(), {"a": "1", "b": "2"})
+        self.assertEqual(data({"op": "test", "path": "/data/a", "value": "1"}),
+                         {"a": "1", "b": "2"})
+        self.assertEqual(data({"op": "test", "path": "/data/zz", "value": None}),
+                         {"a": "1", "b": "2"})
+        self.assertEqual(data({"op": "move", "from": "/data/a", "path": "/data/c"}),
+                         {"b": "2", "c": "1"})
+        self.assertEqual(data({"op": "copy", "from": "/data/c", "path": "/data/d"}),
+                         {"b": "2", "c": "1", "d": "1"})
+        got = self.must(200, self.ops(
+            WIDGETS + "/p", {"op": "replace", "path": "/spec/lab/x~1y", "value": "9"},
+            {"op": "replace", "path": "/spec/lab/t~0u", "value": "8"}))
+        self.assertEqual(got["spec"]["lab"], {"x/y": "9", "t~u": "8"})
+        for op in ({"op": "test", "path": "/data/b", "value": "3"},
+                   {"op": "test", "path": "/data/zz", "value": "2"},
+                   {"op": "move", "from": "/data/zz", "path": "/data/y"},
+                   {"op": "remove", "path": "/data/zz"},
+                   {"op": "add", "path": "/nope/x", "value": "1"}):
+            self.fails(422, "Invalid", self.ops(CM + "/p", op))
+        self.fails(409, "Conflict", self.ops(CM + "/p", {
+            "op": "replace", "path": "/metadata/resourceVersion", "value": "1"}))
+        self.assertEqual(data({"op": "replace", "path": "/data/new", "value": "1"})["new"], "1")
+        s = self.fails(400, "BadRequest", self.ops(CM + "/p", {
+            "op": "replace", "path": "", "value": {}}))
+        self.assertEqual(s["message"], "the name of the object (p based on URL) was "
+                         "undeterminable: name must be provided")
+        many = [{"op": "test", "path": "/data/b", "value": "2"}]
+        status, s = self.ops(CM + "/p", *(many * 10001))
+        self.assertEqual((status, s["reason"]), (413, "RequestEntityTooLarge"))
+
+    def test_json_patch_on_lists(self):
+        def args(*ops):
+            return self.must(200, self.ops(WIDGETS + "/p", *ops))["spec"]["args"]
+        self.assertEqual(args({"op": "add", "path": "/spec/args/-", "value": "d"}),
+                         ["a", "b", "c", "d"])
+        self.assertEqual(args({"op": "add", "path": "/spec/args/1", "value": "i"}),
+                         ["a", "i", "b", "c", "d"])
+        self.assertEqual(args({"op": "add", "path": "/spec/args/5", "value": "e"}),
+                         ["a", "i", "b", "c", "d", "e"])
+        self.assertEqual(args({"op": "remove", "path": "/spec/args/0"}),
+                         ["i", "b", "c", "d", "e"])
+        self.assertEqual(args({"op": "move", "from": "/spec/args/0", "path": "/spec/args/2"}),
+                         ["b", "c", "i", "d", "e"])
+        for op in ({"op": "add", "path": "/spec/args/9", "value": "e"},
+                   {"op": "replace", "path": "/spec/args/-", "value": "e"},
+                   {"op": "remove", "path": "/spec/args/-"},
+                   {"op": "replace", "path": "/spec/args/x", "value": "e"},
+                   {"op": "add", "path": "/spec/args/0/x", "value": "e"}):
+            self.fails(422, "Invalid", self.ops(WIDGETS + "/p", op))
+
+    def test_a_merge_patch_and_its_nulls(self):
+        def patch(body, path="/p"):
+            return self.must(200, self.client.patch(CM + path, body))
+        self.assertEqual(patch({"data": {"a": None, "zz": None}})["data"], {"b": "2"})
+        self.assertNotIn("data", patch({"data": None}))
+        self.assertEqual(patch({"data": {"c": "1"}, "metadata": {"labels": None}})["data"],
+                         {"c": "1"})
+        got = self.must(200, self.client.patch(WIDGETS + "/p", {"spec": {"size": "L"}}))
+        self.assertEqual(got["spec"]["size"], "L")
+        got = self.must(200, self.client.patch(WIDGETS + "/p", {"spec": {"size": None}}))
+        self.assertEqual(got["spec"]["size"], "M")
+        for body in ({"metadata": None}, {"metadata": {"name": None}}):
+            self.fails(400, "BadRequest", self.client.patch(CM + "/p", body))
+        for text in ("5", "[]", '"x"', "{", "{} {}", "data:\n  a: '6'\n"):
+            self.fails(400, "BadRequest", self.client.patch(CM + "/p", text))
+
+    def test_a_strategic_patch_and_its_directives(self):
+        path = NS + "podtemplates"
+        self.client.delete(path + "/s")
+        made = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "s"},
+                "template": {"spec": {
+                    "containers": [
+                        {"name": "c", "image": "i:1", "command": ["x"],
+                         "ports": [{"containerPort": 80},
+                                   {"containerPort": 53, "protocol": "UDP"}],
+                         "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]},
+                        {"name": "d", "image": "j:1"}],
+                    "volumes": [{"name": "v", "emptyDir": {}}],
+                    "tolerations": [{"key": "k", "operator": "Exists"}],
+                    "nodeSelector": {"a": "b"}}}}
+        self.must(201, self.client.post(path, made))
+
+        def spec(**change):
+            return self.must(200, self.client.patch(path + "/s", {"template": {"spec": change}},
+                                                    kind="strategic", dryRun="All"))[
+                                                        "template"]["spec"]
+
+        def names(*items, **more):
+            return [c["name"] for c in spec(containers=list(items), **more)["containers"]]
+        self.assertEqual(names({"name": "e", "image": "e"}), ["e", "c", "d"])
+        self.assertEqual(names({"name": "d", "$patch": "delete"}), ["c"])
+        self.assertEqual(names({"name": "zz", "$patch": "delete"}), ["c", "d"])
+        self.assertEqual(names({"$patch": "replace"}, {"name": "z", "image": "z"}), ["z"])
+        order = [{"name": "d"}, {"name": "c"}]
+        self.assertEqual(names({"name": "d"}, **{"$setElementOrder/containers": order}),
+                         ["d", "c"])
+        self.assertEqual([c["name"] for c in spec(**{"$setElementOrder/containers": order})[
+            "containers"]], ["d", "c"])
+        got = spec(containers=[{"name": "c", "command": ["y", "z"], "env": [
+            {"name": "B", "value": "3"}, {"name": "A", "$patch": "delete"}], "ports": [
+                {"containerPort": 80, "name": "http"}]}])["containers"][0]
+        self.assertEqual((got["command"], got["env"], got["image"]),
+                         (["y", "z"], [{"name": "B", "value": "3"}], "i:1"))
+        self.assertEqual([(p["containerPort"], p.get("name")) for p in got["ports"]],
+                         [(80, "http"), (53, None)])
+        self.assertEqual(spec(tolerations=[{"key": "z"}])["tolerations"], [{"key": "z"}])
+        self.assertEqual(spec(nodeSelector={"$patch": "replace", "z": "1"})["nodeSelector"],
+                         {"z": "1"})
+        self.assertEqual(spec(nodeSelector={"a": None, "q": "r"})["nodeSelector"], {"q": "r"})
+        got = spec(volumes=[{"name": "v", "$retainKeys": ["name", "configMap"],
+                             "configMap": {"name": "cm"}}])["volumes"]
+        self.assertEqual((len(got), "emptyDir" in got[0], got[0]["configMap"]["name"]),
+                         (1, False, "cm"))
+
+    def test_primitive_lists_are_merged_and_taken_from(self):
+        path = NS + "podtemplates"
+        self.client.delete(path + "/f")
+        made = {"apiVersion": "v1", "kind": "PodTemplate",
+                "metadata": {"name": "f", "finalizers": ["a.b/c", "a.b/d"]},
+                "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
+        self.must(201, self.client.post(path, made))
+
+        def finalizers(**change):
+            return self.must(200, self.client.patch(path + "/f", {"metadata": change},
+                                                    kind="strategic", dryRun="All"))[
+                                                        "metadata"]["finalizers"]
+        drop = {"$deleteFromPrimitiveList/finalizers": ["a.b/c"]}
+        self.assertEqual(set(finalizers(finalizers=["x.y/z"])), {"a.b/c", "a.b/d", "x.y/z"})
+        self.assertEqual(finalizers(**drop), ["a.b/d"])
+        self.assertEqual(finalizers(finalizers=["n.n/n"], **drop, **{
+            "$setElementOrder/finalizers": ["n.n/n", "a.b/d"]}), ["n.n/n", "a.b/d"])
+        self.must(200, self.client.patch(path + "/f", {"metadata": {"finalizers": None}}))
+        self.must(200, self.client.delete(path + "/f"))
+
+
+class Selectors(Case):
+    """1.9: the fields that each kind may be selected by."""
+
+    def test_fields_of_kinds(self):
+        batch = "/apis/batch/v1/namespaces/default/jobs"
+        events = "/apis/events.k8s.io/v1/namespaces/default/events"
+        for path, selector in (
+                (CM, "metadata.name=x,metadata.namespace=default"), (WIDGETS, "metadata.name!=x"),
+                ("/api/v1/namespaces", "status.phase=Active"), (NS + "secrets", "type=Opaque"),
+                (NS + "pods", "spec.nodeName=x,status.phase=Running"),
+                (NS + "pods", "spec.restartPolicy=Always,spec.schedulerName=x,status.podIP=x"),
+                ("/api/v1/nodes", "spec.unschedulable=true"), (batch, "status.successful=1"),
+                (NS + "events", "involvedObject.kind=a,involvedObject.namespace=b,"
+                 "involvedObject.name=c,involvedObject.uid=d,involvedObject.apiVersion=e,"
+                 "involvedObject.resourceVersion=f,involvedObject.fieldPath=g"),
+                (NS + "events", "reason=a,source=b,type=c,reportingComponent=d"),
+                (events, "reason=a,type=Normal,regarding.kind=x")):
+            self.must(200, self.client.get(path, fieldSelector=selector))
+        for path in (CM, WIDGETS, "/api/v1/nodes", NS + "pods", NS + "events", NS + "secrets",
+                     batch, CRDS, "/api/v1/namespaces"):
+            s = self.fails(400, "BadRequest", self.client.get(path, fieldSelector="x.y=1"))
+            self.assertIn("x.y", s["message"])  # upstream has three sentences for it
+
+
+class OpenApi(Case):
+    """1.2: what `kubectl explain` shows of a user's kind."""
+
+    def test_a_schema_tells_what_values_must_be(self):
+        index = self.must(200, self.client.get("/openapi/v3"))["paths"]
+        url = index["apis/example.com/v1"]["serverRelativeURL"]
+        doc = self.must(200, self.client.get(url))
+        spec = doc["components"]["schemas"]["com.example.v1.Widget"]["properties"]["spec"][
+            "properties"]
+        self.assertEqual(spec["color"], {"type": "string", "maxLength": 10})
+        self.assertEqual(spec["replicas"], {"type": "integer", "minimum": 0})
+        self.assertEqual(spec["size"], {"type": "string", "enum": ["S", "M", "L"],
+                                        "default": "M"})
+        self.assertEqual(spec["when"], {"type": "string", "format": "date-time"})
+        self.assertEqual((spec["ports"]["x-kubernetes-list-type"],
+                          spec["ports"]["x-kubernetes-list-map-keys"]),
+                         ("map", ["port", "protocol"]))
+        self.assertEqual(spec["sel"]["x-kubernetes-map-type"], "atomic")
+        status, headers, _ = self.client.request("GET", url)
+        status, _, body = self.client.request("GET", url, headers={
+            "If-None-Match": headers["ETag"]})
+        self.assertEqual((status, body), (304, b""))
+
+
 if __name__ == "__main__":
     PROGRAM = test_api.PROGRAM = sys.argv.pop(1)
     unittest.main(verbosity=2)
