@@ -9,6 +9,7 @@
 #include "core/job.h"
 #include "core/kueue/query_kueue.h"
 #include "core/kueue/query_workload.h"
+#include "core/kueue/quota_wait.h"
 #include "core/member.h"
 #include "core/provisioning/consumer.h"
 #include "core/query.h"
@@ -83,8 +84,11 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 		return "WaitingForReclaim";
 	if (starvation_tell(c, j, sentence, size))
 		return j->top_reason ? j->top_reason : "NoFeasibleCluster";
-	if (j->workload)
-		return query_kueue_standing(c, j, sentence, size, ret_position);
+	if (j->workload) {
+		code = query_kueue_standing(c, j, sentence, size, ret_position);
+		(void)quota_wait_tell(c, j->workload, sentence, size);
+		return code;
+	}
 	if (!j->unit || !c->quota.queues)
 		return j->top_reason ? j->top_reason : "PendingEvaluation";
 	elastic_queue_standing(c->quota.queues, j->unit, &s);

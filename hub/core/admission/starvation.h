@@ -14,7 +14,8 @@
  * Of a Kueue queue's head quota comes first, in the engine's order: when it starves, it is tried
  * again, and with the first flavors for which a cluster can be promised its quota is reserved ahead
  * (kueue/admission.h), as for one whose checks are pending; both are given back together. One that
- * holds quota already since its checks are Ready keeps it.
+ * holds quota already since its checks are Ready keeps it. One that lacks quota alone is looked
+ * after by kueue/quota_wait.h.
  *
  * One reservation per cluster and at most a quarter of the clusters, so that little stands empty;
  * one per ask, for the job that is first among its like: a job that could be backfilled but stands

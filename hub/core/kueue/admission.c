@@ -10,6 +10,7 @@
 #include "core/kueue/evict.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_status.h"
+#include "core/kueue/quota_wait.h"
 #include "core/kueue/ready.h"
 #include "core/kueue/room.h"
 #include "core/kueue/topology.h"
@@ -265,6 +266,7 @@ static void tell_entry(struct core *c, const struct kueue_entry *e)
 	struct workload *w = e->workload->owner;
 	auto_buf text = BUF_MAX(4096);
 
+	quota_wait_note(c, w, e->reason && strcmp(e->reason, "WaitingForQuota") == 0);
 	if (!e->reason || !e->reason[0] || (w->told && strcmp(w->told, e->reason) == 0))
 		return;
 	buf_add_str(&text, e->message ? e->message : "");
@@ -329,7 +331,15 @@ static void run_entry(struct core *c, struct kueue_entry *e, struct victims *vic
 {
 	struct workload *w = e->workload->owner;
 	bool promised = is_to_be_promised(c, w);
+	const struct workload *starves =
+	    e->kind == KUEUE_ENTRY_WAITS ? NULL : quota_wait_first(c, w);
 
+	if (starves) {
+		while (kueue_cycle_refuse(c->kueue->queues, e) && e->kind != KUEUE_ENTRY_WAITS)
+			;
+		quota_wait_refused(c, w, starves);
+		return;
+	}
 	if (e->kind != KUEUE_ENTRY_FITS || !ready_blocks(c))
 		drop_asks(c, w);
 	while (e->kind != KUEUE_ENTRY_WAITS) {
@@ -423,6 +433,7 @@ bool admission_run(struct core *c)
 	if (k->edited || c->observed.len)
 		return kueue_queues_is_due(k->queues);
 	claim_sweep(c);
+	quota_wait_sweep(c);
 	run_placing(c);
 	k->blocked = k->blocked && ready_blocks(c);
 	if (k->blocked)

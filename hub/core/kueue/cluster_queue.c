@@ -37,6 +37,10 @@ void cluster_queue_free(struct cluster_queue *q)
 		return;
 	drop_checks(q);
 	vec_done(&q->checks);
+	vec_foreach (&q->short_of_quota, w)
+		(*w)->short_of_quota = false;
+	vec_done(&q->short_of_quota);
+	vec_done(&q->refused_shapes);
 	selector_done(&q->namespaces);
 	usage_done(&q->admitted);
 	free(q->spec_text);

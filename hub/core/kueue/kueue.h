@@ -49,6 +49,9 @@ struct cluster_queue {
 	struct VEC(struct queue_check) checks;
 	struct usage admitted; /* what admitted ones use */
 	bool status_dirty;     /* in kueue->dirty_queues */
+	/* quota_wait.h: who waits for quota that others hold, and what was refused for them */
+	struct VEC(struct workload *) short_of_quota;
+	struct VEC(uint32_t) refused_shapes;
 };
 
 struct local_usage {
@@ -98,6 +101,7 @@ struct kueue {
 	struct selector managed_namespaces; /* of the setting */
 	usec usage_due;	  /* of the next sample of LocalQueues' usage; INT64_MAX: none */
 	size_t n_unready; /* hold quota, and not all their pods are ready */
+	bool keeps_quota; /* some queue has refused shapes (quota_wait.h) */
 	bool blocked;	  /* a head waits for them: nothing is tried meanwhile */
 	bool edited;	  /* the batch under way writes queues or flavors: it admits nobody */
 };

@@ -12,6 +12,7 @@
 #include "core/kueue/priority_class.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_status.h"
+#include "core/kueue/quota_wait.h"
 #include "core/kueue/workload_restore.h"
 #include "core/kueue/workload_row.h"
 #include "core/kueue/workload_status.h"
@@ -110,6 +111,7 @@ void workload_destroy(struct core *c, struct workload *w)
 	struct kueue *k = c->kueue;
 
 	claim_drop(c, w);
+	quota_wait_forget(c, w);
 	workload_forget_asks(c, w);
 	vec_foreach (&k->placing, p)
 		if (*p == w)

@@ -283,6 +283,93 @@ static void a_gang_of_a_queue_starts_within_its_bound(void **state)
 	assert_int_equal(world_events(w, "gang", "CapacityReserved", "Cluster c1"), 1);
 }
 
+/* A small job whenever ten seconds have passed, as many as quota lets run; nodes there are. After
+ * how many seconds the gang has started, `most` when it has not. */
+static int starts_after_small_ones(struct world *w, const char *gang, int most)
+{
+	for (int t = 0; t < most; t += 10) {
+		char name[32];
+		if (is_placed(w, "default", gang))
+			return t;
+		(void)snprintf(name, sizeof(name), "tiny-%d", t);
+		queued(w, name, 1, 2, 100);
+		later(w, 10);
+	}
+	return most;
+}
+
+static void small_jobs_do_not_take_quota_from_a_gang_for_ever(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 8, 8);
+
+	m->run_time = 40 * USEC_PER_SEC;
+	queue(w, 10);
+	for (int i = 0; i < 3; i++) {
+		char name[32];
+		(void)snprintf(name, sizeof(name), "first-%d", i);
+		queued(w, name, 1, 2, 100);
+		later(w, 10);
+	}
+	queued(w, "gang", 1, 8, 0);
+	/* Some time after it began to starve: what runs then ends 40 s later. */
+	assert_in_range(starts_after_small_ones(w, "gang", 400), 60, 110);
+	/* Those that were refused meanwhile go on. */
+	for (int i = 0; i < 30; i++)
+		later(w, 10);
+	assert_true(is_placed(w, "default", "tiny-0"));
+	assert_true(is_placed(w, "default", "tiny-70"));
+	assert_true(is_placed(w, "default", "tiny-80"));
+}
+
+static void without_starvation_after_small_jobs_do(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 8, 8);
+
+	w->core->settings.starve_after = 0;
+	m->run_time = 40 * USEC_PER_SEC;
+	queue(w, 10);
+	for (int i = 0; i < 3; i++) {
+		char name[32];
+		(void)snprintf(name, sizeof(name), "first-%d", i);
+		queued(w, name, 1, 2, 100);
+		later(w, 10);
+	}
+	queued(w, "gang", 1, 8, 0);
+	assert_int_equal(starts_after_small_ones(w, "gang", 400), 400);
+}
+
+/* Who starves and who waits behind it are told; when it goes, the others start at once. */
+static void quota_is_kept_until_the_gang_leaves(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 8, 8);
+
+	m->run_time = 1000 * USEC_PER_SEC;
+	queue(w, 10);
+	queued(w, "first", 1, 4, 500);
+	queued(w, "gang", 1, 8, 0);
+	later(w, 70);
+	queued(w, "behind", 1, 2, 100);
+	assert_false(is_placed(w, "default", "behind"));
+	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/gang/why"),
+			       "Quota that comes free in ClusterQueue cq is kept for it, which has "
+			       "waited long: what runs there ends by "));
+	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/behind/why"),
+			       "Quota of ClusterQueue cq is kept for workload default/job-gang-"));
+	assert_string_equal(world_workload_condition(w, "behind", "QuotaReserved", "reason"),
+			    "WaitingForQuota");
+	/* A restart begins with the refusal that tells it. */
+	world_restart(w);
+	world_settle(w);
+	later(w, 1);
+	assert_false(is_placed(w, "default", "behind"));
+	assert_int_equal(world_delete(w, TYPE_JOB, "default", "gang"), ERR_NONE);
+	world_settle(w);
+	assert_true(is_placed(w, "default", "behind"));
+}
+
 static void quota_of_a_queue_is_reserved_ahead_and_given_back(void **state)
 {
 	struct world *w = *state;
@@ -393,6 +480,9 @@ int main(void)
 	    STORY(a_restart_makes_the_reservation_again),
 	    STORY(an_edit_of_the_tree_keeps_what_was_charged_ahead),
 	    STORY(a_gang_of_a_queue_starts_within_its_bound),
+	    STORY(small_jobs_do_not_take_quota_from_a_gang_for_ever),
+	    STORY(without_starvation_after_small_jobs_do),
+	    STORY(quota_is_kept_until_the_gang_leaves),
 	    STORY(quota_of_a_queue_is_reserved_ahead_and_given_back),
 	    STORY(only_what_ends_in_time_passes_a_gang_of_a_queue),
 	    STORY(no_bound_exists_for_a_gang_of_a_queue_behind_jobs_without_a_limit),
