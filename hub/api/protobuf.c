@@ -335,6 +335,17 @@ static const struct protobuf_message *find_message(struct span api_version, stru
 	return NULL;
 }
 
+/* Without it a cut body would be one that says less: options of a delete without preconditions. */
+static bool is_whole(struct span message)
+{
+	struct reader r = reader_of(message);
+	struct item i;
+	while (r.p < r.end)
+		if (!read_item(&r, &i))
+			return false;
+	return true;
+}
+
 int protobuf_decode(struct span body, struct cJSON **ret, struct err *reterr)
 {
 	static const char magic[4] = {'k', '8', 's', 0};
@@ -347,8 +358,10 @@ int protobuf_decode(struct span body, struct cJSON **ret, struct err *reterr)
 			       "provided data does not appear to be a protobuf message: it does "
 			       "not begin with k8s\\0");
 	unknown = span_make(body.ptr + 4, body.len - 4);
-	if (!find_item(unknown, 1, &type) || !find_item(type.bytes, 1, &version) ||
-	    !find_item(type.bytes, 2, &kind))
+	if (!is_whole(unknown))
+		return err_set(reterr, ERR_BAD_REQUEST, "malformed protobuf in the envelope");
+	if (!find_item(unknown, 1, &type) || !is_whole(type.bytes) ||
+	    !find_item(type.bytes, 1, &version) || !find_item(type.bytes, 2, &kind))
 		return err_set(reterr, ERR_BAD_REQUEST, "the protobuf envelope names no kind");
 	if (find_item(unknown, 3, &encoding) && encoding.bytes.len)
 		return err_set(reterr, ERR_UNSUPPORTED_MEDIA,

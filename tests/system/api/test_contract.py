@@ -898,6 +898,65 @@ class OpenApi(Case):
         self.assertEqual((status, body), (304, b""))
 
 
+class Protobuf(Case):
+    """1.3: what typed clients send."""
+
+    MEDIA = "application/vnd.kubernetes.protobuf"
+
+    @staticmethod
+    def field(number, value):
+        def varint(n):
+            out = b""
+            while n > 127:
+                out, n = out + bytes([n & 127 | 128]), n >> 7
+            return out + bytes([n])
+        if isinstance(value, int):
+            return varint(number << 3) + varint(value)
+        value = value.encode() if isinstance(value, str) else value
+        return varint(number << 3 | 2) + varint(len(value)) + value
+
+    def envelope(self, version, kind, raw):
+        f = self.field
+        return b"k8s\0" + f(1, f(1, version) + f(2, kind)) + f(2, raw) + f(3, "") + f(4, "")
+
+    def send(self, method, path, body, **params):
+        return self.client.call(method, path, body, content_type=self.MEDIA, **params)
+
+    def config_map(self, name):
+        f = self.field
+        empty = b"".join(f(n, "") for n in (2, 3, 4, 5, 6)) + f(7, 0) + f(8, "")
+        return self.envelope("v1", "ConfigMap", f(1, f(1, name) + empty) +
+                             f(2, f(1, "k") + f(2, "v")) + f(3, f(1, "bin") + f(2, b"\0\xff")))
+
+    def test_an_object_and_its_delete_options(self):
+        f = self.field
+        for version in ("v1", "meta.k8s.io/v1", "batch/v1"):
+            made = self.must(201, self.send("POST", CM, self.config_map("pb")))
+            self.assertEqual((made["data"], made["binaryData"]), ({"k": "v"}, {"bin": "AP8="}))
+            self.assertTrue(made["metadata"]["creationTimestamp"].startswith("2"))
+
+            def delete(raw):
+                return self.send("DELETE", CM + "/pb", self.envelope(
+                    version, "DeleteOptions", raw))
+            self.must(200, delete(f(1, 0) + f(4, "Background") + f(5, "All")))
+            self.fails(409, "Conflict", delete(f(2, f(1, "nope"))))
+            self.must(200, delete(f(2, f(1, made["metadata"]["uid"])) + f(4, "Background")))
+            self.fails(404, "NotFound", self.client.get(CM + "/pb"))
+
+    def test_what_is_cut_or_of_another_kind_is_refused(self):
+        body = self.config_map("cut")
+        for wrong in (b"abc", b"k8s\0\xff\xff\xff", body[:-3], body[:40],
+                      self.envelope("v1", "Secret", b"")):
+            status, _ = self.send("POST", CM, wrong)
+            self.assertEqual(status, 400)
+        self.must(201, self.send("POST", CM, body))
+        options = self.envelope("v1", "DeleteOptions", self.field(2, self.field(1, "nope")))
+        for n in range(options.index(b"nope") - 3, len(options)):
+            status, _ = self.send("DELETE", CM + "/cut", options[:n])
+            self.assertIn(status, (400, 409))
+        self.must(200, self.client.get(CM + "/cut"))
+
+
 if __name__ == "__main__":
     PROGRAM = test_api.PROGRAM = sys.argv.pop(1)
     unittest.main(verbosity=2)

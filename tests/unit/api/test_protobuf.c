@@ -78,6 +78,11 @@ static void malformed_bytes_are_refused(void **state)
 	    "6b3873000a",
 	    "6b3873000a0f0a0276311209436f6e6669674d6170"
 	    "1203ffffff",
+	    /* an envelope that is cut in its last field, or in the object */
+	    "6b3873000a0f0a0276311209436f6e6669674d6170"
+	    "12050a030a01611a",
+	    "6b3873000a0f0a0276311209436f6e6669674d6170"
+	    "12050a03",
 	    /* a name that is not UTF-8 */
 	    "6b3873000a0f0a0276311209436f6e6669674d6170"
 	    "12050a030a01ff",
