@@ -251,6 +251,9 @@ static bool try_move(const struct hot_swap_fleet *fleet, const struct hot_swap_g
 		return false;
 	plan->action = HOT_SWAP_MOVE;
 	plan->cluster = d.cluster;
+	vec_clear(&plan->slots);
+	for (size_t i = 0; i < d.n_slots; i++)
+		vec_push(&plan->slots, d.slots[i]);
 	return true;
 }
 

@@ -74,7 +74,8 @@ enum hot_swap_action {
 /* Zero it before the first use; memory is reused. */
 struct hot_swap_plan {
 	enum hot_swap_action action;
-	bool whole; /* SPARE, PREEMPT: the slots are for the whole gang, else for what is missing */
+	bool whole; /* SPARE, PREEMPT: the slots are for the whole gang, else for what is missing.
+		     * MOVE: always for the whole gang, on `cluster` */
 	uint32_t cluster;
 	struct VEC(struct fit_slot) slots;
 	struct VEC(size_t) victims; /* indexes into the jobs, in the order in which they go */

@@ -10,6 +10,7 @@
 #include "core/job.h"
 #include "core/kueue/claim.h"
 #include "core/member_event.h"
+#include "core/swap/swap_hold.h"
 
 #include <openssl/evp.h>
 
@@ -283,6 +284,7 @@ void member_free(struct core *c, struct member *m)
 	capacity_forget(c, m);
 	if (m->view != CLUSTER_NONE)
 		claim_leave(c, m->view);
+	swap_hold_leave(c, m);
 	if (m->view != CLUSTER_NONE)
 		cluster_view_remove(c->fleet, m->view);
 	dependency_record_free_all(m);

@@ -17,6 +17,7 @@
 #include "core/queue_unit.h"
 #include "core/quota.h"
 #include "core/swap/swap.h"
+#include "core/swap/swap_hold.h"
 #include "kube/copy_info.h"
 
 /* ---- jobs ---- */
@@ -249,6 +250,8 @@ int restore_all(struct core *c, struct err *reterr)
 		r = store_scan_aux(reader, STORE_AUX_LIVE, SPAN(""), restore_live, c);
 	if (r == 0)
 		reclaim_restore(c);
+	if (r == 0)
+		swap_hold_restore(c);
 	/* Those of no job. */
 	if (r == 0)
 		r = restore_type(c, TYPE_WORKLOAD, reterr);

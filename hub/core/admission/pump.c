@@ -281,6 +281,14 @@ void pump_try_first(struct core *c, struct job *j)
 		elastic_queue_park(c->quota.queues, j->unit);
 }
 
+void pump_try_now(struct core *c, struct job *j)
+{
+	if (j->heap_at)
+		(void)try_place(c, j);
+	else if (j->unit && !elastic_unit_is_admitted(j->unit) && c->quota.queues)
+		pump_try_first(c, j);
+}
+
 /* ---- the run ---- */
 
 static void wake_shapes(struct core *c, struct waiting_jobs *w)

@@ -41,6 +41,10 @@ struct job *pump_parked_first(const struct core *c, size_t ask);
 /* Tries a unit of the elastic tree out of its turn, if quota allows it. */
 void pump_try_first(struct core *c, struct job *j);
 
+/* Tries a job that waits, in the tree or outside any queue, before anybody else: room is kept for
+ * it. Kueue's queues keep their order. */
+void pump_try_now(struct core *c, struct job *j);
+
 /* Admits while something can start and the batch has room. True when it stopped for lack of room.
  */
 bool pump_run(struct core *c);

@@ -260,6 +260,7 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 		return;
 	}
 	pump_remove(c, j);
+	swap_placed(c, j);
 	j->holds = true;
 	free(j->assignment);
 	j->assignment =
@@ -304,7 +305,7 @@ void settle_release(struct core *c, struct job *j)
 	if (!j->holds)
 		return;
 	j->holds = false;
-	swap_forget(c, j);
+	swap_released(c, j);
 	free(j->assignment);
 	j->assignment = NULL;
 	j->assignment_len = 0;

@@ -9,6 +9,7 @@
 #include "core/kueue/provisioning_config.h"
 #include "core/member.h"
 #include "core/provisioning/request_phase.h"
+#include "core/swap/swap_hold.h"
 
 enum source { SOURCE_NONE, SOURCE_UNKNOWN, SOURCE_REQUEST };
 
@@ -61,6 +62,30 @@ static bool fit_others(struct core *c, struct job *j, uint32_t view, struct plac
 	return fits;
 }
 
+static bool is_excluded(const struct placement_exclusion *excluded, size_t n, uint32_t cluster)
+{
+	for (size_t i = 0; i < n; i++)
+		if (excluded[i].cluster == cluster)
+			return true;
+	return false;
+}
+
+/* A gang that moves goes where room is kept for it, when it fits there still. */
+static bool decide_any(struct core *c, const struct job *j,
+		       const struct placement_exclusion *excluded, size_t n,
+		       struct placement_decision *ret)
+{
+	uint32_t kept = swap_hold_lift(c, j);
+
+	if (kept != CLUSTER_NONE && !is_excluded(excluded, n, kept) &&
+	    placement_decide_on(c->placer, j->ask, kept, ret))
+		return true;
+	if (placement_decide(c->placer, j->ask, excluded, n, c->now, ret))
+		return true;
+	swap_hold_back(c, j);
+	return false;
+}
+
 bool consumer_decide(struct core *c, const struct job *j,
 		     const struct placement_exclusion *excluded, size_t n_excluded,
 		     struct placement_decision *ret)
@@ -69,7 +94,7 @@ bool consumer_decide(struct core *c, const struct job *j,
 
 	switch (source_of(c, j, &r)) {
 	case SOURCE_NONE:
-		return placement_decide(c->placer, j->ask, excluded, n_excluded, c->now, ret);
+		return decide_any(c, j, excluded, n_excluded, ret);
 	case SOURCE_REQUEST: {
 		const struct request_try *t = request_winner(r);
 		const struct member *m = t ? member_by_number(c, t->member) : NULL;

@@ -1,6 +1,7 @@
 #include "core/swap/swap.h"
 
 #include "base/num.h"
+#include "core/admission/pump.h"
 #include "core/job.h"
 #include "core/kueue/workload.h"
 #include "core/member.h"
@@ -34,6 +35,7 @@ void swap_forget(struct core *c, struct job *j)
 			break;
 		}
 	}
+	swap_hold_free(c, j);
 	vec_foreach (&s->nodes, n)
 		free(n->name);
 	vec_done(&s->nodes);
@@ -41,6 +43,34 @@ void swap_forget(struct core *c, struct job *j)
 	free(s->words);
 	free(s);
 	j->swap = NULL;
+}
+
+void swap_released(struct core *c, struct job *j)
+{
+	if (swap_step(j) != SWAP_MOVING)
+		swap_forget(c, j);
+}
+
+void swap_placed(struct core *c, struct job *j)
+{
+	if (swap_step(j) != SWAP_MOVING)
+		return;
+	swap_hold_drop(c, j);
+	swap_forget(c, j);
+}
+
+bool swap_moves(struct core *c, struct job *j)
+{
+	struct swap *s = record_of(c, j);
+
+	if (s->step != SWAP_SUSPECTED && s->step != SWAP_MOVING)
+		return false;
+	s->step = SWAP_MOVING;
+	s->reason = "HotSwap";
+	if (!s->words)
+		s->words = xstrdup("Nodes of the job are lost: room for it is kept on another "
+				   "cluster.");
+	return true;
 }
 
 enum swap_step swap_step(const struct job *j)
@@ -288,6 +318,20 @@ static void end(struct core *c, struct job *j, usec next)
 	j->swap->next = next;
 }
 
+static void look_at_moving(struct core *c, struct job *j)
+{
+	struct swap *s = j->swap;
+
+	s->changed = false;
+	s->looked = fleet_version(c->fleet);
+	s->looked_at = c->now;
+	if (swap_hold_look(c, j) || swap_step(j) != SWAP_MOVING)
+		return;
+	swap_hold_drop(c, j);
+	swap_forget(c, j);
+	pump_wake_all(c); /* others may have that room */
+}
+
 static void look(struct swap_round *r, struct job *j)
 {
 	struct core *c = r->c;
@@ -295,6 +339,10 @@ static void look(struct swap_round *r, struct job *j)
 	struct member *m = member_of(c, j);
 	int64_t counts[POD_SET_MAX_SETS];
 
+	if (s->step == SWAP_MOVING) {
+		look_at_moving(c, j);
+		return;
+	}
 	if (!runs(j) || !m || m->view == CLUSTER_NONE) {
 		swap_forget(c, j);
 		return;
@@ -326,6 +374,8 @@ static usec due_at(const struct core *c, const struct job *j)
 	const struct member *m = member_of(c, j);
 	usec at = s->changed ? 0 : s->next;
 
+	if (s->step == SWAP_MOVING)
+		return swap_hold_due(c, j);
 	/* What comes free on its own member is offered to it before anybody else. */
 	if (s->step == SWAP_WAITING && m && m->view != CLUSTER_NONE &&
 	    s->looked_here != cluster_view_version(c->fleet, m->view))

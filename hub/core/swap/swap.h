@@ -11,7 +11,8 @@
  * must go for it are taken back, all in one commit. When the member cannot hold it, it is taken
  * back to be placed elsewhere; when nobody can, it waits where it is, and is looked at again as
  * things change. It is over when all its pods stand on nodes that are well; what was assumed and
- * not needed is given back then.
+ * not needed is given back then. What moves to another member finds its room there kept
+ * (swap_hold.h).
  *
  * From the suspicion on, room that the gang's pods leave is kept for those that replace them
  * (swap_pod_lost), since a controller that restarts a whole gang empties good nodes too.
@@ -27,6 +28,7 @@ enum swap_step {
 	SWAP_SUSPECTED = 1, /* not durable: nothing was decided yet */
 	SWAP_RESERVED = 2,  /* room is assumed for it */
 	SWAP_WAITING = 3,   /* nobody has room */
+	SWAP_MOVING = 4,    /* taken back; room is kept for it elsewhere: swap_hold.h */
 };
 
 /* The node became known, changed, or is gone (`name` is its last): who is there is looked at. */
@@ -53,5 +55,9 @@ const char *swap_words(const struct job *j, const char **ret_reason);
 usec swap_since(const struct job *j); /* when that was decided; 0: it was not */
 /* Drops its record; fine without one. */
 void swap_forget(struct core *c, struct job *j);
+/* The job holds nothing any more: what it was about is over, unless it moves. */
+void swap_released(struct core *c, struct job *j);
+/* The job was placed: wherever that is, nothing is kept for it any more. */
+void swap_placed(struct core *c, struct job *j);
 
 #endif

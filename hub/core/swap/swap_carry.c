@@ -47,6 +47,7 @@ static void tell(struct core *c, struct job *j, const char *type, const char *re
 {
 	struct swap *s = j->swap;
 
+
 	free(s->words);
 	s->words = xstrdup(words->ptr);
 	s->reason = reason;
@@ -226,6 +227,21 @@ static void make_room(struct swap_round *r, struct job *j, const struct member *
 
 /* ---- elsewhere, or nowhere ---- */
 
+/* On another member; another domain of its own is partly what the gang itself still takes. */
+static bool keep_room(struct swap_round *r, struct job *j, const struct member *m)
+{
+	const struct member *to = NULL;
+
+	vec_foreach (&r->c->members, p)
+		if (*p && (*p)->view == r->plan.cluster && *p != m)
+			to = *p;
+	if (!to || !r->plan.slots.len)
+		return false;
+	j->swap->step = SWAP_MOVING;
+	swap_hold_take(r->c, j, to, ask_shape(j->ask), r->plan.slots.items, r->plan.slots.len);
+	return j->swap->hold.member != 0;
+}
+
 static void move(struct swap_round *r, struct job *j, const struct member *m, const char *lost)
 {
 	static const struct eviction failures = {.reason = "NodeFailures", .cause = ""};
@@ -244,11 +260,13 @@ static void move(struct swap_round *r, struct job *j, const struct member *m, co
 		    "is taken back to start there.",
 		    lost, m->name, SPAN_ARGS(to ? to->name : SPAN("another")));
 	tell(r->c, j, "Warning", "HotSwap", &words);
+	bool kept = keep_room(r, j, m);
 	if (j->workload && workload_holds_quota(j->workload))
 		evict_workload(r->c, j->workload, &failures, words.ptr);
 	if (j->dispatch.step != DISPATCH_IDLE && j->dispatch.step != DISPATCH_WITHDRAWING)
 		courier_feed(r->c, j, &(struct dispatch_event){EVENT_WITHDRAW});
-	swap_forget(r->c, j);
+	if (!kept)
+		swap_forget(r->c, j);
 }
 
 static void wait(struct swap_round *r, struct job *j, const struct member *m, int64_t missing,

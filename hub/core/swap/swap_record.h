@@ -2,6 +2,7 @@
 #define CORE_SWAP_SWAP_RECORD_H
 /* What is kept of a gang that lost nodes, and one run over those that are due. Private to swap/. */
 #include "core/swap/swap.h"
+#include "core/swap/swap_hold.h"
 #include "policies/evict_fit.h"
 #include "policies/hot_swap.h"
 
@@ -21,6 +22,7 @@ struct swap {
 	uint64_t looked, looked_here; /* versions then: of the fleet, of its member */
 	char *words;
 	const char *reason; /* static */
+	struct swap_hold hold;
 };
 
 /* One run. */
@@ -31,6 +33,8 @@ struct swap_round {
 	struct hot_swap_plan plan;
 };
 
+/* A record of a gang that is on its way to another member; false when that cannot be. */
+bool swap_moves(struct core *c, struct job *j);
 /* Whether the pod is one of the job's present placement. */
 bool swap_is_of_placement(const struct job *j, const struct member *m, const struct member_pod *p);
 int32_t swap_priority(const struct job *j);

@@ -453,6 +453,74 @@ static void without_room_it_moves_to_another_member(void **state)
 	assert_int_equal(record(w, "gang")->dispatch.epoch, 2);
 }
 
+/* A gang of two on c1 that has to move to c2, with orders that nobody has answered yet. */
+static struct model *moving(struct world *w, struct model **ret_from)
+{
+	struct model *from = member(w, "c1", 2), *to;
+
+	job(w, "gang", 2, "low");
+	auto_free char *node = node_of(from, "gang");
+	to = member(w, "c2", 2);
+	model_remove_node(from, node);
+	for (struct fact *f; (f = model_next_fact(from));)
+		world_push(w, f);
+	world_run(w);
+	assert_int_equal(world_events(w, "gang", "HotSwap", "cluster c2 can"), 1);
+	*ret_from = from;
+	return to;
+}
+
+static void the_room_that_a_gang_moves_to_is_kept_for_it(void **state)
+{
+	struct world *w = *state;
+	struct model *from, *to = moving(w, &from);
+
+	/* Somebody of a higher priority comes before the gang has left. */
+	auto_free char *thief = world_job_text("default", "thief", 1, 4, "");
+	assert_int_equal(world_create(w, TYPE_JOB, thief), ERR_NONE);
+	world_run(w);
+	assert_false(record(w, "thief")->holds);
+	world_settle(w);
+	later(w, 2000);
+	assert_null(model_copy(from, "default", "gang"));
+	assert_int_equal(bound(w, to, "gang"), 2);
+	assert_null(record(w, "gang")->swap);
+	assert_false(record(w, "thief")->holds &&
+		     record(w, "thief")->dispatch.member == to->number);
+}
+
+static void a_restart_keeps_the_room_that_a_gang_moves_to(void **state)
+{
+	struct world *w = *state;
+	struct model *from, *to = moving(w, &from);
+
+	world_restart(w);
+	world_run(w);
+	auto_free char *thief = world_job_text("default", "thief", 2, 4, "");
+	assert_int_equal(world_create(w, TYPE_JOB, thief), ERR_NONE);
+	world_settle(w);
+	later(w, 2000);
+	later(w, 2000);
+	assert_int_equal(bound(w, to, "gang"), 2);
+	assert_false(record(w, "thief")->holds);
+	/* Nothing is left of it: a second restart finds no row. */
+	world_restart(w);
+	world_settle(w);
+	assert_null(record(w, "gang")->swap);
+}
+
+static void the_room_of_a_gang_that_is_deleted_is_for_others(void **state)
+{
+	struct world *w = *state;
+	struct model *from, *to = moving(w, &from);
+
+	job(w, "thief", 2, "low");
+	assert_int_equal(world_delete(w, TYPE_JOB, "default", "gang"), ERR_NONE);
+	world_settle(w);
+	later(w, 2000);
+	assert_int_equal(bound(w, to, "thief"), 2);
+}
+
 /* ---- queues ---- */
 
 static void kueue(struct world *w, int cpus)
@@ -666,6 +734,9 @@ int main(void)
 	    STORY(a_class_that_never_preempts_evicts_nobody),
 	    STORY(nobody_goes_for_what_cannot_start_then),
 	    STORY(without_room_it_moves_to_another_member),
+	    STORY(the_room_that_a_gang_moves_to_is_kept_for_it),
+	    STORY(a_restart_keeps_the_room_that_a_gang_moves_to),
+	    STORY(the_room_of_a_gang_that_is_deleted_is_for_others),
 	    STORY(a_queued_victim_is_evicted_and_keeps_its_place),
 	    STORY(a_queued_gang_that_moves_is_requeued_for_node_failures),
 	    STORY(jobs_of_the_tree_are_swapped_alike),
