@@ -155,6 +155,7 @@ struct workload_edit {
 	bool has_admission, has_requeue, deactivate;
 	char *admission; /* NULL: to be taken away */
 	char *domains;	 /* or NULL */
+	char *unhealthy; /* JSON; "": to be taken away; NULL: as it stands */
 	struct VEC(struct check_edit) checks;
 	const char *evicted_for, *evicted_by; /* NULL: no eviction to count */
 };
@@ -192,6 +193,7 @@ void workload_edit_free(struct workload *w)
 	vec_done(&e->checks);
 	free(e->admission);
 	free(e->domains);
+	free(e->unhealthy);
 	free(e);
 	w->edit = NULL;
 }
@@ -245,6 +247,20 @@ void workload_set_domains(struct core *c, struct workload *w, const char *domain
 
 	free(e->domains);
 	e->domains = xstrdup(domains);
+}
+
+void workload_set_unhealthy(struct core *c, struct workload *w, const char *const *nodes, size_t n)
+{
+	struct workload_edit *e = edit_of(c, w);
+	auto_buf b = BUF_INIT;
+
+	for (size_t i = 0; i < n; i++) {
+		buf_add_str(&b, i ? ",{\"name\":" : "[{\"name\":");
+		buf_add_json_str(&b, span_of(nodes[i]));
+		buf_add_str(&b, i + 1 < n ? "}" : "}]");
+	}
+	free(e->unhealthy);
+	e->unhealthy = b.len ? buf_steal(&b, NULL) : xstrdup("");
 }
 
 void workload_set_checks(struct core *c, struct workload *w, const char *const *names, size_t n)
@@ -470,6 +486,17 @@ static void apply_eviction(struct cJSON *status, const struct workload_edit *e)
 	json_append(list, one);
 }
 
+static void apply_unhealthy(struct cJSON *status, const struct workload_edit *e)
+{
+	struct cJSON *list = NULL;
+
+	/* Who is admitted anew, or not any more, has left those nodes. */
+	if (e->has_admission || e->unhealthy)
+		json_remove(status, "unhealthyNodes");
+	if (e->unhealthy && json_parse(span_of(e->unhealthy), NULL, &list, NULL) == 0)
+		json_set(status, "unhealthyNodes", list);
+}
+
 static void apply(struct cJSON *status, const struct workload *w, usec now)
 {
 	const struct workload_edit *e = w->edit;
@@ -482,6 +509,7 @@ static void apply(struct cJSON *status, const struct workload *w, usec now)
 		apply_admission(status, e);
 	if (e->domains)
 		apply_domains(status, e->domains);
+	apply_unhealthy(status, e);
 	vec_foreach (&e->checks, k) {
 		if (k->reset)
 			reset_checks(status, k, when);

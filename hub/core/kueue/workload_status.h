@@ -68,6 +68,10 @@ void workload_clear_condition(struct core *c, struct workload *w, const char *ty
 void workload_set_admission(struct core *c, struct workload *w, char *take_json);
 /* status.admission: the topologyAssignment of each pod set that has a domain (core/domain.h). */
 void workload_set_domains(struct core *c, struct workload *w, const char *domains);
+/* status.unhealthyNodes: nodes of its topologyAssignment that failed, at most
+ * WORKLOAD_MAX_UNHEALTHY; n 0: they are replaced. They go with the admission. */
+#define WORKLOAD_MAX_UNHEALTHY 8
+void workload_set_unhealthy(struct core *c, struct workload *w, const char *const *nodes, size_t n);
 /* Every check begins (again) as Pending: those named, or with n 0 those that stand. One that stood
  * at Retry counts one retry more. */
 void workload_set_checks(struct core *c, struct workload *w, const char *const *names, size_t n);

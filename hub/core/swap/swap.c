@@ -3,7 +3,7 @@
 #include "base/num.h"
 #include "core/admission/pump.h"
 #include "core/job.h"
-#include "core/kueue/workload.h"
+#include "core/kueue/workload_status.h"
 #include "core/member.h"
 #include "core/swap/node_jobs.h"
 #include "core/swap/swap_record.h"
@@ -309,6 +309,8 @@ static void end(struct core *c, struct job *j, usec next)
 			      "All pods of the job are on nodes that are well.");
 		core_job_dirty(c, j);
 		j->binding_dirty = true;
+		if (j->workload && j->domains && workload_holds_quota(j->workload))
+			workload_set_unhealthy(c, j->workload, NULL, 0);
 	}
 	if (next == INT64_MAX) {
 		swap_forget(c, j);

@@ -42,11 +42,27 @@ void swap_lost_text(const struct core *c, const struct member *m, const struct j
 		(void)snprintf(out, size, "node %s and %zu more are lost", name, lost - 1);
 }
 
+/* Of a Workload whose pods are assigned to a topology, as Kueue's failure recovery has it. */
+static void show_nodes(struct core *c, struct job *j)
+{
+	const char *names[WORKLOAD_MAX_UNHEALTHY];
+	size_t n = 0;
+
+	if (!j->workload || !j->domains || !workload_holds_quota(j->workload))
+		return;
+	vec_foreach (&j->swap->nodes, node)
+		if (node->due <= c->now && n < WORKLOAD_MAX_UNHEALTHY)
+			names[n++] = node->name;
+	if (n)
+		workload_set_unhealthy(c, j->workload, names, n);
+}
+
 static void tell(struct core *c, struct job *j, const char *type, const char *reason,
 		 const struct buf *words)
 {
 	struct swap *s = j->swap;
 
+	show_nodes(c, j);
 
 	free(s->words);
 	s->words = xstrdup(words->ptr);

@@ -556,6 +556,35 @@ static void slices_that_must_leave_a_rack_start_anew_elsewhere(void **state)
 
 /* Rack r1 has one node left. Two small pods still fit into it: the copy stays, with its selectors;
  * two large ones do not: the gang starts anew in r2, not in places that its copy cannot use. */
+static void the_nodes_that_a_queued_gang_lost_are_shown_until_they_are_replaced(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 4);
+
+	topology(w);
+	queue(w);
+	m->run_time = 100000 * USEC_PER_SEC;
+	assert_int_equal(job(w, "gang", "lq", 2, 4, ASK("required", RACK)), ERR_NONE);
+	world_settle(w);
+	const struct model_copy *c = model_copy(m, "default", "gang");
+	assert_non_null(c);
+	auto_free char *lost = xstrdup(c->pods.items[0]->node);
+	bool in_r1 = copy_has(m, "gang", "\"r1\"");
+	model_add_node(m, "spare", 4, 0);
+	model_place_node(m, "spare", "A", in_r1 ? "r1" : "r2");
+	world_settle(w);
+	model_remove_node(m, lost);
+	world_settle(w);
+	assert_string_equal(wl(w, "gang", "status.unhealthyNodes.0.name"), lost);
+	assert_string_equal(wl(w, "gang", "status.unhealthyNodes.1.name"), "");
+	model_recreate(m, model_copy(m, "default", "gang"), false);
+	world_settle(w);
+	world_advance(w, 2 * USEC_PER_SEC);
+	world_settle(w);
+	assert_int_equal(world_events(w, "gang", "HotSwapDone", ""), 1);
+	assert_string_equal(wl(w, "gang", "status.unhealthyNodes.0.name"), "");
+}
+
 static void a_gang_that_loses_a_node_keeps_to_its_rack_or_moves_whole(void **state)
 {
 	struct world *w = *state;
@@ -612,6 +641,7 @@ int main(void)
 	    STORY(a_flavor_without_its_topology_makes_the_queue_inactive),
 	    STORY(a_level_that_is_not_in_the_topology_is_no_flavor),
 	    STORY(an_evicted_gang_may_get_another_rack),
+	    STORY(the_nodes_that_a_queued_gang_lost_are_shown_until_they_are_replaced),
 	    STORY(a_gang_that_loses_a_node_keeps_to_its_rack_or_moves_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
