@@ -122,7 +122,7 @@ static void go_on(const struct provision_view *v, struct provision_plan *ret)
 		int64_t late = late_at(v, &fresh);
 		ret->again_us = late < ret->again_us ? late : ret->again_us;
 	}
-	if (live || ret->n_create || !v->n_tries)
+	if (live || ret->n_create || !v->n_tries || v->more)
 		return;
 	ret->verdict = v->attempt > v->options->backoff_limit ? PROVISION_REJECT : PROVISION_RETRY;
 	if (ret->verdict == PROVISION_RETRY)

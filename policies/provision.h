@@ -59,6 +59,7 @@ struct provision_view {
 	const struct provision_options *options;
 	const uint32_t *candidates; /* by preference */
 	size_t n_candidates;
+	bool more; /* others could be asked, but not now: without them the round is not over */
 	const struct provision_try *tries; /* of this attempt, one per cluster, oldest first */
 	size_t n_tries;
 	int32_t attempt; /* 1 is the first */

@@ -75,9 +75,11 @@ static void words_of(const struct core *c, const struct provisioning_request *r,
 	auto_buf why = BUF_INIT;
 
 	if (!t) {
-		buf_add_str(out, r->no_candidates
-				     ? "No cluster that is ready can be asked for nodes"
-				     : "The nodes are not asked for yet");
+		buf_add_str(out,
+			    r->crowded ? "Every cluster that could be asked has as many requests "
+					 "waiting for nodes as it may have (TooManyAccepted)"
+			    : r->no_candidates ? "No cluster that is ready can be asked for nodes"
+					       : "The nodes are not asked for yet");
 		return;
 	}
 	if (t->message)

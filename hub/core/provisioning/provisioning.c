@@ -17,12 +17,22 @@ void provisioning_open(struct core *c)
 
 struct requests VEC(struct provisioning_request *);
 
+static int by_age(const void *a, const void *b)
+{
+	const struct provisioning_request *const *x = a, *const *y = b;
+
+	return ((*x)->number > (*y)->number) - ((*x)->number < (*y)->number);
+}
+
+/* The oldest first. */
 static struct requests all_of(const struct core *c)
 {
 	struct requests all = {0};
 
 	map_foreach (&c->provisioning->by_number, e)
 		vec_push(&all, e->value);
+	if (all.len)
+		qsort(all.items, all.len, sizeof(*all.items), by_age);
 	return all;
 }
 

@@ -58,6 +58,7 @@ struct provisioning_request {
 	usec retry_after; /* with PROVISION_RETRY */
 	usec again;	  /* decided anew at this time */
 	bool no_candidates;
+	bool crowded; /* clusters that could be asked have as many waiting requests as they may */
 	/* rows */
 	bool row, row_dirty, status_dirty, dirty, flushed;
 };

@@ -31,6 +31,70 @@ static bool takes_class(struct core *c, const struct member *m, const char *clas
 	return false;
 }
 
+/* How many requests may wait for nodes there at a time. */
+static size_t most_waiting(struct core *c, const struct member *m)
+{
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_CLUSTER);
+	struct store_object o;
+	struct span text;
+	int64_t most;
+
+	if (registry_get(c->batch, kind, SPAN(""), span_of(m->name), &o) < 0 ||
+	    json_text_path(o.json, &text, "metadata", "annotations", REQUEST_WAITING, NULL) < 0 ||
+	    num_parse_i64(json_text_plain(text), 1, INT32_MAX, &most) < 0)
+		return REQUEST_MAX_WAITING;
+	return (size_t)most;
+}
+
+/* By member number: other requests that were sent there and have neither nodes nor an end. */
+static uint32_t *count_waiting(struct core *c, const struct provisioning_request *r,
+			       struct arena *mem)
+{
+	uint32_t *n = arena_array(mem, uint32_t, c->members.len);
+
+	map_foreach (&c->provisioning->by_number, e) {
+		const struct provisioning_request *o = e->value;
+		for (size_t i = 0; o != r && i < o->tries.len; i++) {
+			const struct request_try *t = o->tries.items[i];
+			if (t->phase < PROVISION_PROVISIONED && t->member < c->members.len)
+				n[t->member]++;
+		}
+	}
+	return n;
+}
+
+static bool is_crowded(struct core *c, const struct provisioning_request *r, const struct member *m,
+		       const uint32_t *waiting)
+{
+	return !request_try_on(r, m->number) && waiting[m->number] >= most_waiting(c, m);
+}
+
+/* So many of the oldest that wait for a place are looked at when one may be free. */
+#define CROWDED_WOKEN 16
+#define CROWDED_AGAIN (30 * USEC_PER_SEC)
+
+static void wake_crowded(struct core *c)
+{
+	struct provisioning_request *first[CROWDED_WOKEN];
+	size_t n = 0;
+
+	map_foreach (&c->provisioning->by_number, e) {
+		struct provisioning_request *r = e->value;
+		size_t at = n;
+		if (!r->crowded || !r->exists)
+			continue;
+		while (at > 0 && first[at - 1]->number > r->number)
+			at--;
+		if (at == CROWDED_WOKEN)
+			continue;
+		n = num_min(n + 1, (size_t)CROWDED_WOKEN);
+		memmove(first + at + 1, first + at, (n - 1 - at) * sizeof(first[0]));
+		first[at] = r;
+	}
+	for (size_t i = 0; i < n; i++)
+		request_due(c, first[i], c->now);
+}
+
 static bool may_be_asked(struct core *c, const struct member *m, const char *class)
 {
 	return m->condition == MEMBER_READY && !m->cordoned && !m->deleting && !m->dead &&
@@ -94,8 +158,10 @@ static bool allowed(const struct verdict *v, size_t n, const struct member *m, u
 }
 
 static size_t candidates_of(struct core *c, const struct provisioning_request *r,
-			    const struct job *j, struct arena *mem, uint32_t **ret)
+			    const struct job *j, struct arena *mem, uint32_t **ret,
+			    bool *ret_crowded)
 {
+	const uint32_t *waiting = count_waiting(c, r, mem);
 	struct candidate *all = arena_array(mem, struct candidate, c->members.len);
 	struct verdict *v = arena_array(mem, struct verdict, c->members.len + 1);
 	size_t n = 0, n_verdicts = 0;
@@ -109,6 +175,10 @@ static size_t candidates_of(struct core *c, const struct provisioning_request *r
 		if (!*p || !may_be_asked(c, *p, r->class) ||
 		    (j && !allowed(v, n_verdicts, *p, &group)))
 			continue;
+		if (is_crowded(c, r, *p, waiting)) {
+			*ret_crowded = true;
+			continue;
+		}
 		all[n++] = (struct candidate){*p, group};
 	}
 	qsort(all, n, sizeof(*all), by_preference);
@@ -311,6 +381,14 @@ static void carry_out(struct core *c, struct provisioning_request *r,
 		request_due(c, r, plan->again_us);
 }
 
+static bool is_asked(const struct provisioning_request *r)
+{
+	vec_foreach (&r->tries, t)
+		if ((*t)->phase < PROVISION_FAILED)
+			return true;
+	return false;
+}
+
 static void decide(struct core *c, struct provisioning_request *r,
 		   const struct provisioning_terms *terms)
 {
@@ -326,7 +404,7 @@ static void decide(struct core *c, struct provisioning_request *r,
 	    .now_us = c->now,
 	};
 
-	v.n_candidates = candidates_of(c, r, terms->job, &mem, &candidates);
+	v.n_candidates = candidates_of(c, r, terms->job, &mem, &candidates, &v.more);
 	v.candidates = candidates;
 	for (size_t i = 0; i < r->tries.len; i++) {
 		const struct request_try *t = r->tries.items[i];
@@ -344,8 +422,12 @@ static void decide(struct core *c, struct provisioning_request *r,
 		request_dirty(c, r);
 	}
 	bool none = v.n_candidates == 0 && r->tries.len == 0;
-	if (none != r->no_candidates) {
+	bool crowded = v.more && plan->verdict == PROVISION_WAIT && !plan->n_create && !is_asked(r);
+	if (crowded)
+		request_due(c, r, c->now + CROWDED_AGAIN);
+	if (none != r->no_candidates || crowded != r->crowded) {
 		r->no_candidates = none;
+		r->crowded = crowded;
 		r->status_dirty = true;
 		request_dirty(c, r);
 	}
@@ -370,9 +452,13 @@ void request_round(struct core *c, struct provisioning_request *r)
 
 	drop_lost(c, r);
 	if (!r->exists) {
-		vec_foreach (&r->tries, t)
+		vec_foreach (&r->tries, t) {
 			withdraw(c, r, *t);
+			if ((*t)->phase < PROVISION_PROVISIONED)
+				(*t)->phase = PROVISION_CANCELLED; /* its place is free */
+		}
 		request_dirty(c, r); /* its row goes with the last copy */
+		wake_crowded(c);
 		return;
 	}
 	if (!r->complete)
@@ -389,8 +475,10 @@ void request_round(struct core *c, struct provisioning_request *r)
 	vec_foreach (&r->tries, t)
 		if (is_waste(r, *t))
 			withdraw(c, r, *t);
-	if (state_of(r) != was)
+	if (state_of(r) != was) {
 		provisioning_check_wake(c, r);
+		wake_crowded(c);
+	}
 	if (terms.workload && terms.lead)
 		provisioning_check_news(c, terms.workload, terms.lead);
 	consumer_news(c, r);

@@ -4,7 +4,8 @@
 #include "core/member.h"
 #include "core/provisioning/request_phase.h"
 
-#define PREFIX "provision/"
+#define PREFIX		"provision/"
+#define REQUEST_CROWDED "TooManyAccepted"
 
 static void row_key(const struct provisioning_request *r, struct buf *out)
 {
@@ -152,6 +153,11 @@ static struct cJSON *shown_status(const struct core *c, const struct provisionin
 		return tree;
 	if (t && t->phase == PROVISION_FAILED && t->message)
 		return condition(c, "Failed", "True", "Refused", t->message);
+	if (!t && r->crowded)
+		return condition(c, "Accepted", "False", REQUEST_CROWDED,
+				 "Every cluster that could be asked has as many requests waiting "
+				 "for nodes as it may have at a time (100, or its annotation "
+				 "muster.dev/provisioning-accepted)");
 	if (!t && r->no_candidates)
 		return condition(c, "Accepted", "False", "NoCluster",
 				 "No cluster that is ready serves ProvisioningRequests");
@@ -168,7 +174,8 @@ static bool says_the_same(const struct cJSON *a, const struct cJSON *b)
 			   *y = json_at(json_get(b, "conditions"), 0);
 	const char *p = json_str(x, "reason"), *q = json_str(y, "reason");
 
-	return p && q && strcmp(p, q) == 0 && strcmp(p, "NoCluster") == 0;
+	return p && q && strcmp(p, q) == 0 &&
+	       (strcmp(p, "NoCluster") == 0 || strcmp(p, REQUEST_CROWDED) == 0);
 }
 
 static void write_object(struct core *c, struct provisioning_request *r)

@@ -257,6 +257,69 @@ static void a_member_that_does_not_take_the_class_is_not_asked(void **state)
 	assert_non_null(model_copy(b, "default", "r"));
 }
 
+static void a_member_has_no_more_waiting_requests_than_it_may(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8);
+
+	assert_int_equal(world_patch(w, TYPE_CLUSTER, "", "c1",
+				     "{'metadata':{'annotations':{'muster.dev/"
+				     "provisioning-accepted':'2'}}}"),
+			 ERR_NONE);
+	template(w, "pod");
+	request(w, "r1");
+	world_settle(w);
+	request(w, "r2");
+	world_settle(w);
+	request(w, "r3");
+	world_settle(w);
+	request(w, "r4");
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "r1"));
+	assert_non_null(model_copy(m, "default", "r2"));
+	assert_null(model_copy(m, "default", "r3"));
+	assert_string_equal(field(w, "r3", "status.conditions.0.type"), "Accepted");
+	assert_string_equal(field(w, "r3", "status.conditions.0.status"), "False");
+	assert_string_equal(field(w, "r3", "status.conditions.0.reason"), "TooManyAccepted");
+	model_set_status(m, model_copy(m, "default", "r1"), CONDITIONS(ACCEPTED));
+	world_settle(w);
+	assert_null(model_copy(m, "default", "r3"));
+	/* One that has its nodes waits no more; one that is deleted neither. */
+	model_set_status(m, model_copy(m, "default", "r1"), CONDITIONS(ACCEPTED "," PROVISIONED));
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "r3"));
+	assert_string_equal(field(w, "r3", "status.conditions.0.reason"), "");
+	assert_null(model_copy(m, "default", "r4"));
+	assert_int_equal(world_delete(w, TYPE_PROVISIONING_REQUEST, "default", "r2"), ERR_NONE);
+	world_settle(w);
+	assert_non_null(model_copy(m, "default", "r4"));
+}
+
+static void who_waits_for_a_crowded_member_has_not_failed_elsewhere(void **state)
+{
+	struct world *w = *state;
+	struct model *a = world_join(w, "c1", 1, 8), *b = world_join(w, "c2", 1, 8);
+
+	assert_int_equal(world_patch(w, TYPE_CLUSTER, "", "c2",
+				     "{'metadata':{'annotations':{'muster.dev/"
+				     "provisioning-accepted':'1'}}}"),
+			 ERR_NONE);
+	template(w, "pod");
+	request(w, "first");
+	world_settle(w);
+	model_set_status(a, model_copy(a, "default", "first"), CONDITIONS(FAILED));
+	world_settle(w);
+	assert_non_null(model_copy(b, "default", "first"));
+	request(w, "second");
+	world_settle(w);
+	model_set_status(a, model_copy(a, "default", "second"), CONDITIONS(FAILED));
+	world_settle(w);
+	assert_null(model_copy(b, "default", "second"));
+	model_set_status(b, model_copy(b, "default", "first"), CONDITIONS(PROVISIONED));
+	world_settle(w);
+	assert_non_null(model_copy(b, "default", "second"));
+}
+
 static void a_foreign_object_of_the_name_is_left_alone(void **state)
 {
 	struct world *w = *state;
@@ -626,6 +689,33 @@ static void nodes_that_outlive_their_run_are_taken_back_by_the_hub(void **state)
 	assert_string_equal(condition(w, "Evicted", "reason"), "DeactivatedDueToAdmissionCheck");
 }
 
+static void without_a_limit_of_its_own_a_run_ends_after_seven_days(void **state)
+{
+	const usec day = (usec)86400 * USEC_PER_SEC;
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 0, 8);
+
+	m->run_time = 30 * day;
+	checked_queue(w, "");
+	assert_int_equal(
+	    world_job(w, "default", "j", 2, 3, ",'labels':{'kueue.x-k8s.io/queue-name':'lq'}"),
+	    ERR_NONE);
+	world_settle(w);
+	assert_string_equal(field(w, request_name(w, 1), "spec.parameters.maxRunDurationSeconds"),
+			    "");
+	(void)model_add_node(m, "queued-1", 8, 0);
+	says(w, m, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
+	world_advance(w, 7 * day);
+	world_settle(w);
+	assert_string_equal(condition(w, "Admitted", "status"), "True");
+	world_advance(w, 61 * USEC_PER_SEC);
+	for (int i = 0; i < 3; i++) {
+		world_settle(w);
+		world_advance(w, USEC_PER_SEC);
+	}
+	assert_string_equal(condition(w, "Evicted", "reason"), "DeactivatedDueToAdmissionCheck");
+}
+
 static void other_check(struct world *w)
 {
 	create(w, TYPE_ADMISSION_CHECK,
@@ -935,6 +1025,8 @@ int main(void)
 	    STORY(a_member_that_accepts_nothing_gives_way_sooner),
 	    STORY(of_several_that_are_asked_the_first_with_nodes_wins),
 	    STORY(a_member_that_does_not_take_the_class_is_not_asked),
+	    STORY(a_member_has_no_more_waiting_requests_than_it_may),
+	    STORY(who_waits_for_a_crowded_member_has_not_failed_elsewhere),
 	    STORY(a_foreign_object_of_the_name_is_left_alone),
 	    STORY(lost_answers_and_restarts_leave_one_copy_and_then_none),
 	    STORY(a_restart_remembers_who_was_asked_and_who_has_nodes),
@@ -944,6 +1036,7 @@ int main(void)
 	    STORY(a_round_that_failed_is_tried_again_later_and_in_the_end_given_up),
 	    STORY(capacity_that_is_revoked_deactivates_who_runs_there),
 	    STORY(nodes_that_outlive_their_run_are_taken_back_by_the_hub),
+	    STORY(without_a_limit_of_its_own_a_run_ends_after_seven_days),
 	    STORY(a_booking_that_expires_before_another_check_is_ready_is_a_failed_attempt),
 	    STORY(nodes_behind_a_silent_member_are_asked_for_elsewhere_in_the_end),
 	    STORY(who_comes_back_after_an_eviction_gets_new_nodes),

@@ -113,6 +113,27 @@ static void a_round_that_failed_everywhere_is_retried_with_backoff(void **state)
 	assert_int_equal(p.verdict, PROVISION_REJECT);
 }
 
+static void a_round_is_not_over_while_a_candidate_cannot_be_asked_yet(void **state)
+{
+	const struct provision_try t[] = {{EAST, PROVISION_FAILED, 0}};
+	struct provision_options o = provision_options_default();
+	struct provision_plan p;
+	struct provision_view v = {.options = &o,
+				   .candidates = all,
+				   .n_candidates = 1,
+				   .more = true,
+				   .tries = t,
+				   .n_tries = 1,
+				   .attempt = 4,
+				   .now_us = 5 * S};
+	(void)state;
+	provision_decide(&v, &p);
+	assert_int_equal(p.verdict, PROVISION_WAIT);
+	v.more = false;
+	provision_decide(&v, &p);
+	assert_int_equal(p.verdict, PROVISION_REJECT);
+}
+
 static void backoff_is_capped(void **state)
 {
 	struct provision_options o = provision_options_default();
@@ -173,6 +194,7 @@ int main(void)
 	    cmocka_unit_test(the_last_candidate_is_waited_for_without_end),
 	    cmocka_unit_test(of_several_the_first_provisioned_wins),
 	    cmocka_unit_test(a_round_that_failed_everywhere_is_retried_with_backoff),
+	    cmocka_unit_test(a_round_is_not_over_while_a_candidate_cannot_be_asked_yet),
 	    cmocka_unit_test(backoff_is_capped),
 	    cmocka_unit_test(after_admission_only_revoked_capacity_counts),
 	    cmocka_unit_test(

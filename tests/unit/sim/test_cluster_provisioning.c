@@ -178,6 +178,22 @@ static void nodes_of_a_deleted_request_stay_while_pods_run_and_take_no_others(vo
 	assert_string_equal(conditions(TYPE_JOB, "user"), "SuccessCriteriaMet Complete");
 }
 
+static void nodes_of_a_cancelled_request_that_nobody_uses_go_after_ten_minutes(void **state)
+{
+	create_template("pt", "2");
+	create_request("pr", "pt", 2);
+	pass(30 * S);
+	delete (TYPE_PROVISIONING_REQUEST, "default", "pr");
+	settle();
+	assert_int_equal(nodes(), 3);
+	for (int i = 0; i < 59; i++)
+		pass(10 * S);
+	assert_int_equal(nodes(), 3); /* 590 s */
+	pass(10 * S);
+	pass(10 * S);
+	assert_int_equal(nodes(), 1);
+}
+
 static void a_restart_goes_on_with_what_was_promised(void **state)
 {
 	create_template("pt", "2");
@@ -209,6 +225,7 @@ int main(void)
 	    T(a_second_request_waits_for_quota),
 	    T(unused_nodes_go_when_the_booking_has_expired),
 	    T(nodes_of_a_deleted_request_stay_while_pods_run_and_take_no_others),
+	    T(nodes_of_a_cancelled_request_that_nobody_uses_go_after_ten_minutes),
 	    T(a_restart_goes_on_with_what_was_promised),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
