@@ -283,6 +283,65 @@ def story_the_example_runs(fleet):
           "each ran on nodes of its own, which came for it", runs)
 
 
+SMALL = "small.example.com"
+TWO_CHECKS = QUEUES.replace("  admissionChecks:\n  - dws-prov\n",
+                            "  admissionChecks:\n  - dws-prov\n  - rest\n") + """
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: AdmissionCheck
+metadata:
+  name: rest
+spec:
+  controllerName: kueue.x-k8s.io/provisioning-request
+  parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: rest}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ProvisioningRequestConfig
+metadata:
+  name: rest
+spec:
+  provisioningClassName: small.example.com
+"""
+
+
+def gang(name):
+    """A master without GPUs, and two workers with one each."""
+    def replicas(count, gpus, node_pool):
+        template = sample_job("t", node_pool, gpus=gpus)["spec"]["template"]
+        template["spec"]["containers"][0]["name"] = "pytorch"
+        template["spec"].pop("restartPolicy", None)
+        return {"replicas": count, "restartPolicy": "Never", "template": template}
+    return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
+            "metadata": {"name": name, "namespace": "default",
+                         "labels": {"kueue.x-k8s.io/queue-name": "dws-local-queue"}},
+            "spec": {"pytorchReplicaSpecs": {"Master": replicas(1, 0, "small"),
+                                             "Worker": replicas(2, 1, "queued")}}}
+
+
+def story_two_checks_ask_for_nodes_of_two_kinds(fleet):
+    """A queue with two checks: each asks for its own pods, the gang starts on one member"""
+    fleet.start_hub(config={"provisioning": {"discovery": "5s"}})
+    small = make.node("small", gpus=0, cpu="4", memory="16Gi", labels={POOL: "small"})
+    small["metadata"]["annotations"] = {
+        "muster.dev/sim-autoscale": SMALL, "muster.dev/sim-count": "2",
+        "muster.dev/sim-provision-delay": "1s"}
+    # The first member has nodes for the workers alone.
+    half = fleet.start_sim("half", [plain(), pool("queued", delay="1s")])
+    both = fleet.start_sim("with-both", [plain(), pool("queued", delay="1s"), small])
+    fleet.join(half)
+    fleet.join(both)
+    k = kubectl(fleet)
+    k("create", "-f", "-", stdin=TWO_CHECKS)
+    jobs = fleet.watch("pytorchjobs")
+    k("create", "-f", "-", stdin=gang("gang"))
+    jobs.await_object("gang", "succeeds", lambda o: is_true(o, "Succeeded"))
+    nodes = {r["pod"]: r["node"] for r in both.runs()}
+    check(len(nodes) == 3 and not half.runs() and
+          all(n.startswith("queued-" if "worker" in p else "small-") for p, n in nodes.items()),
+          "workers ran on nodes of one class, the master on one of the other", nodes)
+    until("its requests are gone", lambda: not fleet.client.items("provisioningrequests"))
+
+
 def story_nodes_go_when_their_time_is_up(fleet):
     """maxRunDurationSeconds: CapacityRevoked, pods and nodes go, the job is deactivated"""
     fleet.start_hub()
