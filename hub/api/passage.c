@@ -38,6 +38,12 @@ static void fail(struct passage *p, const struct err *e)
 	passage_leave(p, call_finish);
 }
 
+/* Whether the answer is for who asks here, and not for the client. */
+static bool is_asked_for(const struct passage *p)
+{
+	return p->answered && (p->any_code || p->answer.http_code / 100 == 2);
+}
+
 static void answer_fetched(struct call *c)
 {
 	struct passage *p = c->state;
@@ -58,8 +64,7 @@ static void answer_whole(struct passage *p)
 	buf_add_span(&c->answer.headers, p->answer.headers);
 	buf_clear(&c->answer.body);
 	buf_add_span(&c->answer.body, buf_span(&p->bytes));
-	passage_leave(p,
-		      p->answered && p->answer.http_code / 100 == 2 ? answer_fetched : call_finish);
+	passage_leave(p, is_asked_for(p) ? answer_fetched : call_finish);
 }
 
 /* ---- the way ---- */
@@ -121,7 +126,7 @@ static bool begin(struct passage *p)
 	}
 	if (!code)
 		return false;
-	if (p->answered && code / 100 == 2) {
+	if (is_asked_for(p)) {
 		if (collect(p)) {
 			struct buf *body = &p->call->answer.body;
 			buf_done(&p->bytes);
@@ -248,8 +253,12 @@ static bool headers_are_long(const struct http_request *r)
 	return n > RELAY_MAX_HEADER;
 }
 
-static void start(struct call *c, struct span cluster, struct buf *take_path, bool with_body,
-		  void (*answered)(struct call *c, struct span json))
+struct asked {
+	void (*answered)(struct call *c, struct span json); /* NULL: the client takes it all */
+	bool any_code, with_body;
+};
+
+static void start(struct call *c, struct span cluster, struct buf *take_path, struct asked asked)
 {
 	struct backend *b = c->listener->backend;
 	struct passage *p = arena_new(c->mem, struct passage);
@@ -266,18 +275,19 @@ static void start(struct call *c, struct span cluster, struct buf *take_path, bo
 	q.cluster = cluster.ptr ? xstrndup(cluster.ptr, cluster.len) : NULL;
 	q.method = xstrdup(http_method_name(c->request->method));
 	q.path = buf_steal(take_path, NULL);
-	q.accept = answered ? NULL : copy_header(c->request->accept);
-	if (c->request->upgrade && !answered) {
+	q.accept = asked.answered ? NULL : copy_header(c->request->accept);
+	if (c->request->upgrade && !asked.answered) {
 		q.upgrade = true;
 		q.ws_key = copy_header(c->request->upgrade->key);
 		q.ws_version = copy_header(c->request->upgrade->version);
 		q.ws_protocols = copy_header(c->request->upgrade->protocols);
 	}
-	if (with_body) {
+	if (asked.with_body) {
 		q.content_type = copy_header(c->request->content_type);
 		q.body = buf_steal(&c->x->request.body, &q.body_len);
 	}
-	*p = (struct passage){.task.run = on_task, .call = c, .answered = answered};
+	*p = (struct passage){
+	    .task.run = on_task, .call = c, .answered = asked.answered, .any_code = asked.any_code};
 	p->relay = relay_create(&q, wake, p);
 	c->state = p;
 	c->on_writable = on_writable;
@@ -296,11 +306,18 @@ static void start(struct call *c, struct span cluster, struct buf *take_path, bo
 void passage_begin(struct call *c, struct span cluster, struct buf *take_path)
 {
 	request_encode_query(c->request, take_path);
-	start(c, cluster, take_path, c->request->body.len > 0, NULL);
+	start(c, cluster, take_path, (struct asked){.with_body = c->request->body.len > 0});
 }
 
 void passage_fetch(struct call *c, struct span cluster, struct buf *take_path,
 		   void (*answered)(struct call *c, struct span json))
 {
-	start(c, cluster, take_path, false, answered);
+	start(c, cluster, take_path, (struct asked){.answered = answered});
+}
+
+void passage_ask(struct call *c, struct span cluster, struct buf *take_path,
+		 void (*answered)(struct call *c, struct span body))
+{
+	request_encode_query(c->request, take_path);
+	start(c, cluster, take_path, (struct asked){.answered = answered, .any_code = true});
 }

@@ -30,4 +30,9 @@ void passage_begin(struct call *c, struct span cluster, struct buf *take_path);
 void passage_fetch(struct call *c, struct span cluster, struct buf *take_path,
 		   void (*answered)(struct call *c, struct span json));
 
+/* As passage_fetch(), with the parameters and without a body, for an answer of any code: it is
+ * c->answer.code, with its type and headers, when `answered` is called. */
+void passage_ask(struct call *c, struct span cluster, struct buf *take_path,
+		 void (*answered)(struct call *c, struct span body));
+
 #endif

@@ -18,6 +18,7 @@ struct passage {
 	struct relay_answer answer;
 	bool begun;
 	void (*answered)(struct call *c, struct span json);
+	bool any_code;		      /* `answered` is for refusals, too */
 	void (*last)(struct call *c); /* set once it is over: what gives the exchange back */
 	/* of a tunnel: */
 	char *up; /* TUNNEL_PIECE bytes; NULL: it is none */

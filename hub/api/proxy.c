@@ -53,43 +53,67 @@ static int find_pod(struct call *c, struct span *ret_member, struct span *ret_na
 	return 0;
 }
 
-/* A subresource of a pod, on the member that has it. */
+/* The way to a subresource of a pod, on the member that has it. False: the call is answered. */
+static bool find_way(struct call *c, struct span *ret_member, struct buf *path)
+{
+	struct span name = c->info.name;
+	struct err e = ERR_INIT;
+
+	if (!c->listener->backend->runs_pods && find_pod(c, ret_member, &name, &e) < 0) {
+		call_fail(c, &e);
+		call_finish(c);
+		return false;
+	}
+	buf_add_str(path, "/api/v1/namespaces/");
+	request_encode_path(c->info.ns, path);
+	buf_add_str(path, "/pods/");
+	request_encode_path(name, path);
+	buf_add_char(path, '/');
+	request_encode_path(c->info.subresource, path);
+	return true;
+}
+
 static void to_pod(struct call *c)
 {
 	struct buf path = BUF_INIT;
-	struct err e = ERR_INIT;
-	struct span member = SPAN_NONE, name = c->info.name;
+	struct span member = SPAN_NONE;
 
-	if (!c->listener->backend->runs_pods && find_pod(c, &member, &name, &e) < 0) {
-		call_fail(c, &e);
+	if (find_way(c, &member, &path))
+		passage_begin(c, member, &path);
+}
+
+/* What the member says of a connection that asks for no upgrade: that it would have to, when there
+ * is nothing else wrong. */
+static void refuse_connection(struct call *c, struct span body)
+{
+	struct span message = SPAN_NONE;
+
+	if (json_check(body, NULL, NULL) == 0)
+		(void)json_text_member(body, "message", &message);
+	if (c->answer.code / 100 != 2 &&
+	    !span_starts(json_text_plain(message), SPAN("Upgrade request required"))) {
+		buf_add_span(&c->answer.body, body);
 		call_finish(c);
 		return;
 	}
-	buf_add_str(&path, "/api/v1/namespaces/");
-	request_encode_path(c->info.ns, &path);
-	buf_add_str(&path, "/pods/");
-	request_encode_path(name, &path);
-	buf_add_char(&path, '/');
-	request_encode_path(c->info.subresource, &path);
-	passage_begin(c, member, &path);
+	refuse(c, ERR_BAD_REQUEST,
+	       "Upgrade request required: exec, attach and portforward go over WebSockets, "
+	       "not SPDY/3.1; use kubectl 1.31 or newer (when it is, its WebSocket was "
+	       "refused first, and -v=4 shows why)");
 }
 
+/* kubectl tries SPDY/3.1 when its WebSocket was refused, and shows what becomes of that alone. So
+ * the member is asked why: without an upgrade a connection is looked at as far as its pod and
+ * container, and begins nothing (kube-apiserver's registry/core/pod/rest). */
 static void to_connection(struct call *c)
 {
-	struct err e = ERR_INIT;
-	struct span member = SPAN_NONE, name = c->info.name;
+	struct buf path = BUF_INIT;
+	struct span member = SPAN_NONE;
 
-	if (c->request->upgrade) {
+	if (c->request->upgrade)
 		to_pod(c);
-	} else if (!c->listener->backend->runs_pods && find_pod(c, &member, &name, &e) < 0) {
-		call_fail(c, &e);
-		call_finish(c);
-	} else {
-		refuse(c, ERR_BAD_REQUEST,
-		       "Upgrade request required: exec, attach and portforward go over WebSockets, "
-		       "not SPDY/3.1; use kubectl 1.31 or newer (when it is, its WebSocket was "
-		       "refused first, and -v=4 shows why)");
-	}
+	else if (find_way(c, &member, &path))
+		passage_ask(c, member, &path, refuse_connection);
 }
 
 void call_proxy(struct call *c)
