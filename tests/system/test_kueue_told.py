@@ -142,5 +142,51 @@ def story_the_visibility_group_is_discovered(fleet):
               f"{k.version}: the question alone is none", done)
 
 
+def story_nodes_are_preempted_where_quota_is_free(fleet):
+    """Quota for both, nodes for one: low runs, high takes its nodes, low stops and comes back"""
+    fleet.start_hub()
+    sim = fleet.start_sim("c1", [make.node("n", count=2, gpus=0, cpu="8")])
+    fleet.join(sim)
+    k = kubectl(fleet)
+    for o in (kueue("ResourceFlavor", "f", spec={}),
+              queue("cq", ("f", 100), preemption={"withinClusterQueue": "LowerPriority"}),
+              local("lq", "cq"), kueue("WorkloadPriorityClass", "low", value=10),
+              kueue("WorkloadPriorityClass", "high", value=1000)):
+        k("apply", "-f", "-", stdin=o)
+    workloads, jobs = fleet.watch("workloads"), fleet.watch("jobs")
+
+    def gang(name, duration):
+        o = job(name, "lq", "6", name, duration)
+        o["spec"].update(parallelism=2, completions=2)
+        return o
+
+    def ready(n):
+        return lambda o: o.get("status", {}).get("ready") == n
+    k("create", "-f", "-", stdin=gang("low", "300s"))
+    jobs.await_object("low", "runs on both nodes", ready(2))
+    k("create", "-f", "-", stdin=gang("high", "20s"))
+    workloads.await_state("low is preempted and waits", of("low", lambda o: (
+        condition(o, "Preempted") or {}).get("status") == "True" and not is_true(o, "Admitted")))
+    jobs.await_object("high", "runs on its nodes", ready(2))
+    says(fleet.muster("why", "job/low").stdout, "Job default/low: Queued", "ok quota", "NO placement",
+         "WHY    TopologyPlacementFailed", "0 of 1 have room (InsufficientFree)", "quota fits")
+    [w] = [o for o in fleet.client.items("workloads", "default")
+           if o["metadata"]["name"].startswith("job-low-")]
+    check((condition(w, "Evicted") or {}).get("reason") == "Preempted", "low was evicted for high",
+          w["status"])
+    copy = sim.client.get("jobs", "low")
+    check(copy["spec"]["suspend"] is True, "its copy stays, suspended, without pods", copy["spec"])
+    rows = {tuple(line.split()[:2]): line.split()[2:] for line in
+            fleet.muster("quota").stdout.splitlines()[1:]}
+    check(rows[("cq", "f/cpu")][2] == "12", "of 100 cpus of quota 12 are used", rows)
+    jobs.await_object("high", "completes", lambda o: is_true(o, "Complete"))
+    jobs.await_object("low", "runs again", ready(2))
+    runs = [r for r in sim.runs() if r["pod"].startswith("low-")]
+    check(len(runs) == 2 and all(r["result"] == "Killed" for r in runs),
+          "its first pods were stopped, once each", runs)
+    check(sim.client.get("jobs", "low")["metadata"]["uid"] == copy["metadata"]["uid"],
+          "and the same copy was resumed")
+
+
 if __name__ == "__main__":
     main(globals(), Fleet)
