@@ -2,6 +2,7 @@
 #include "core/kueue/ready.h"
 
 #include "base/json.h"
+#include "core/admission/settle.h"
 #include "core/job.h"
 #include "core/kueue/admission.h"
 #include "core/kueue/cluster_queue.h"
@@ -396,7 +397,11 @@ void workload_gone(struct core *c, struct span ns, struct span name)
 	w->created = c->now;
 	w->told = NULL;
 	workload_dirty(c, w);
-	workload_review(c, w);
+	/* It may be gone because the job asks for something else now. */
+	if (dispatch_is_free(&w->job->dispatch))
+		settle_offer(c, w->job);
+	else
+		workload_review(c, w);
 }
 
 bool workload_is_own_change(struct core *c, const struct store_object *o)

@@ -6,6 +6,11 @@
 #include "core/kueue/workload.h"
 #include "world.h"
 
+static void edit(struct world *w, const char *patch)
+{
+	assert_int_equal(world_patch(w, TYPE_JOB, "default", "one", patch), ERR_NONE);
+}
+
 static struct model *admitted(struct world *w)
 {
 	struct model *m = world_join(w, "c1", 2, 8);
@@ -150,6 +155,43 @@ static void a_job_with_more_pods_is_admitted_and_starts_with_them(void **state)
 	assert_int_equal(j->workload->sets[0].count, 3);
 }
 
+/* ---- with quota, and no member yet ---- */
+
+static void a_job_edited_while_its_checks_are_pending_is_asked_for_anew(void **state)
+{
+	struct world *w = *state;
+
+	(void)world_join(w, "c1", 2, 8);
+	assert_int_equal(
+	    world_create(w, TYPE_ADMISSION_CHECK,
+			 "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'AdmissionCheck','metadata'"
+			 ":{'name':'budget'},'spec':{'controllerName':'example.com/budget'},"
+			 "'status':{'conditions':[{'type':'Active','status':'True','reason':"
+			 "'Active','message':'','lastTransitionTime':'2026-01-01T00:00:00Z'}]}}"),
+	    ERR_NONE);
+	world_flavor(w, "f", "");
+	world_cluster_queue(w, "cq", "f", 16,
+			    ",'admissionChecksStrategy':{'admissionChecks':[{'name':'budget'}]}");
+	world_local_queue(w, "lq", "cq");
+	world_queued_job(w, "one", "lq", 2, 1, "");
+	world_settle(w);
+	assert_string_equal(world_workload_condition(w, "one", "QuotaReserved", "status"), "True");
+	auto_free char *uid = xstrdup(world_workload(w, "one", "metadata.uid"));
+	edit(w, "{'metadata':{'generation':2},'spec':{'parallelism':3,'completions':3}}");
+	for (int i = 0; i < 3; i++) {
+		world_settle(w);
+		world_advance(w, USEC_PER_SEC);
+	}
+	assert_string_not_equal(world_workload(w, "one", "metadata.uid"), uid);
+	assert_string_equal(world_workload(w, "one", "spec.podSets.0.count"), "3");
+	assert_string_equal(world_workload(w, "one", "status.admission.podSetAssignments.0.count"),
+			    "3");
+	auto_free char *before = world_memory(w);
+	world_restart(w);
+	auto_free char *after = world_memory(w);
+	assert_string_equal(before, after);
+}
+
 /* ---- elastic quota ---- */
 
 static void what_a_job_holds_of_a_tree_does_not_change_and_the_rest_reaches_its_copy(void **state)
@@ -209,11 +251,6 @@ static struct model *running(struct world *w)
 	world_settle(w);
 	assert_false(model_copy(m, "default", "one")->suspended);
 	return m;
-}
-
-static void edit(struct world *w, const char *patch)
-{
-	assert_int_equal(world_patch(w, TYPE_JOB, "default", "one", patch), ERR_NONE);
 }
 
 static void labels_and_annotations_reach_the_copy_and_leave_it_and_nothing_restarts(void **state)
@@ -424,6 +461,7 @@ int main(void)
 	    cmocka_unit_test(each_edit_of_an_admitted_job_has_its_outcome),
 	    STORY(a_job_with_more_pods_is_admitted_and_starts_with_them),
 	    STORY(a_workload_that_somebody_deletes_stops_its_job_and_is_made_anew),
+	    STORY(a_job_edited_while_its_checks_are_pending_is_asked_for_anew),
 	    STORY(what_a_job_holds_of_a_tree_does_not_change_and_the_rest_reaches_its_copy),
 	    STORY(labels_and_annotations_reach_the_copy_and_leave_it_and_nothing_restarts),
 	    STORY(an_unqueued_job_gets_as_many_pods_as_its_user_says),

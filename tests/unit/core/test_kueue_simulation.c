@@ -178,6 +178,23 @@ static void step_delete(struct sim *s)
 	await(s);
 }
 
+/* Labels, which go to the copy, or a deadline beside them. What makes it another job starts it anew
+ * and is told by stories (test_job_edits.c). */
+static void step_edit(struct sim *s)
+{
+	char name[32], text[128];
+	size_t i = s->n_jobs ? below(s, (unsigned)s->n_jobs) : 0;
+
+	job_name(i, name);
+	if (!s->n_jobs || s->deleted[i] || !world_exists(&s->w, TYPE_JOB, "default", name))
+		return;
+	(void)snprintf(text, sizeof(text),
+		       "{'metadata':{'labels':{'edit':'%u','l%u':%s}},'spec':{'backoffLimit':%u}}",
+		       below(s, 1000), below(s, 4), below(s, 2) ? "'x'" : "null", below(s, 9));
+	world_send_patch(&s->w, TYPE_JOB, "default", name, text);
+	await(s);
+}
+
 /* spec.active of some job's Workload, this way or that. */
 static void step_active(struct sim *s)
 {
@@ -304,6 +321,8 @@ static void step(struct sim *s)
 {
 	if (s->fails && below(s, 12) == 0)
 		step_node(s);
+	if (below(s, 40) == 0)
+		step_edit(s);
 	unsigned dice = below(s, 1000);
 
 	if (dice < 80)

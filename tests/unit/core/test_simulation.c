@@ -162,6 +162,21 @@ static void step_delete(struct sim *s)
 	j->deleted = true;
 }
 
+/* Labels: wherever its copy is, nothing starts anew. */
+static void step_edit(struct sim *s)
+{
+	const struct sim_job *j = some_job(s);
+	char text[96];
+
+	if (!j || !j->acknowledged || j->deleted || !exists(s, j))
+		return;
+	(void)snprintf(text, sizeof(text), "{'metadata':{'labels':{'edit':'%u','l%u':%s}}}",
+		       below(s, 1000), below(s, 4), below(s, 2) ? "'x'" : "null");
+	world_send_patch(&s->w, TYPE_JOB, j->ns, j->name, text);
+	for (int i = 0; s->w.waiting && i < 200; i++)
+		world_turn(&s->w);
+}
+
 static void step_suspend(struct sim *s)
 {
 	struct sim_job *j = some_job(s);
@@ -394,6 +409,8 @@ static void step(struct sim *s)
 {
 	if (s->fails && below(s, 12) == 0)
 		step_node(s);
+	if (below(s, 40) == 0)
+		step_edit(s);
 	unsigned dice = below(s, 1000);
 
 	if (dice < 90)
