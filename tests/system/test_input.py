@@ -61,7 +61,7 @@ def story_requests(fleet):
     refused(fleet, "one of an unknown group", 404, "NotFound", body={
         "apiVersion": "example.org/v1", "kind": "Job", "metadata": {"name": "x"}},
         path="/apis/example.org/v1/namespaces/default/jobs")
-    refused(fleet, "a body of another kind than its path", 400, "BadRequest", "TFJob", "PyTorchJob",
+    refused(fleet, "a body of another kind than its path", 422, "Invalid", "TFJob", "PyTorchJob",
             body=dict(make.pytorch_job("x"), kind="TFJob"))
     refused(fleet, "a body of an unknown version", 400, "BadRequest", "kubeflow.org/v9",
             body=dict(make.pytorch_job("x"), apiVersion="kubeflow.org/v9"))
