@@ -156,6 +156,8 @@ static void job_free(struct sim_job *j)
 	vec_done(&j->children);
 	batch_job_state_done(&j->state.batch);
 	batch_policy_destroy(j->spec.batch.policy);
+	if (j->spec.job_set)
+		job_set_spec_done(j->spec.job_set);
 	free(j->spec.job_set);
 	if (j->state.job_set)
 		job_set_state_done(j->state.job_set);

@@ -1,5 +1,6 @@
 #include "member-sync/sim/job_set.h"
 #include "base/num.h"
+#include "kube/schema.h"
 
 void job_set_plan_done(struct job_set_plan *p)
 {
@@ -110,14 +111,27 @@ static void finish(struct step *s, bool completed, const char *reason, const cha
 			vec_push(&s->plan->deletes, i);
 }
 
-static bool matches(const struct job_set_rule *r, const struct job_set_child *c)
+static bool has_reason(const struct job_set_rule *r, const struct job_set_child *c)
 {
-	if (r->targets && !(r->targets & (1u << c->set)))
-		return false;
 	for (size_t i = 0; i < r->n_reasons; i++)
 		if (strcmp(r->reasons[i], c->reason) == 0)
 			return true;
 	return r->n_reasons == 0;
+}
+
+static bool has_message(const struct job_set_rule *r, const struct job_set_child *c)
+{
+	for (size_t i = 0; i < r->n_patterns; i++)
+		if (schema_pattern_matches(r->patterns[i], span_of(c->message ? c->message : "")))
+			return true;
+	return r->n_patterns == 0;
+}
+
+static bool matches(const struct job_set_rule *r, const struct job_set_child *c)
+{
+	if (r->targets && !(r->targets & (1u << c->set)))
+		return false;
+	return has_reason(r, c) && has_message(r, c);
 }
 
 static void restart(struct step *s, bool counted)
@@ -289,6 +303,14 @@ static void manage(struct step *s, const struct job_set_counts counts[])
 		condition(s, "StartupPolicyCompleted", true, "InOrderStartupPolicyCompleted",
 			  "in order startup policy has completed");
 	}
+}
+
+void job_set_spec_done(struct job_set_spec *s)
+{
+	for (size_t i = 0; i < s->n_rules; i++)
+		for (size_t k = 0; k < s->rules[i].n_patterns; k++)
+			free(s->rules[i].patterns[k]);
+	s->n_rules = 0;
 }
 
 bool job_set_decide(const struct job_set_spec *spec, const struct job_set_child *children,

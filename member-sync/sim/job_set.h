@@ -42,6 +42,8 @@ struct job_set_rule {
 	uint32_t targets;    /* bit per replicated job; 0: all */
 	char reasons[4][40]; /* onJobFailureReasons; none: all */
 	size_t n_reasons;
+	char *patterns[8]; /* onJobFailureMessagePatterns, owned by the spec; none: all */
+	size_t n_patterns;
 };
 
 struct job_set_spec {
@@ -64,7 +66,8 @@ struct job_set_child {	     /* a child Job that exists */
 	int32_t attempt;     /* label restart-attempt */
 	int32_t job_attempt; /* label job-restart-attempt; 0 without */
 	bool deleting, suspended, complete, failed;
-	char reason[56]; /* of its Failed condition */
+	char reason[56];     /* of its Failed condition */
+	const char *message; /* the same; borrowed, NULL without */
 	usec failed_at;
 	const char *name;
 	int64_t active, ready, succeeded;
@@ -108,6 +111,8 @@ struct job_set_restarts job_set_job_restarts(const struct job_set_state *s, int3
 struct job_set_restarts *job_set_add_restarts(struct job_set_state *s, int32_t set, int32_t index);
 void job_set_plan_done(struct job_set_plan *p);
 bool job_set_finished(const struct job_set_state *s);
+/* Frees what the spec owns. */
+void job_set_spec_done(struct job_set_spec *s);
 /* state is the last one and becomes the next; true when it changed. */
 bool job_set_decide(const struct job_set_spec *spec, const struct job_set_child *children,
 		    size_t n_children, usec now, struct job_set_state *state,

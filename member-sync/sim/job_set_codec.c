@@ -60,6 +60,9 @@ static void read_rule(struct job_set_spec *s, const struct cJSON *r)
 		if (to->n_reasons < ARRAY_LEN(to->reasons))
 			codec_copy_text(to->reasons[to->n_reasons++], sizeof(to->reasons[0]),
 					json_value_str(it));
+	json_foreach (json_get(r, "onJobFailureMessagePatterns"), it)
+		if (json_value_str(it) && to->n_patterns < ARRAY_LEN(to->patterns))
+			to->patterns[to->n_patterns++] = xstrdup(json_value_str(it));
 }
 
 static void read_job_set_spec(struct job_set_spec *s, const struct cJSON *spec)
@@ -69,6 +72,7 @@ static void read_job_set_spec(struct job_set_spec *s, const struct cJSON *spec)
 	const char *op = json_str(success, "operator");
 	const char *strategy = json_str(failure, "restartStrategy");
 	const char *order = json_str(json_get(spec, "startupPolicy"), "startupPolicyOrder");
+	job_set_spec_done(s);
 	*s = (struct job_set_spec){
 	    .suspend = json_bool(spec, "suspend", false),
 	    .has_failure_policy = failure != NULL,

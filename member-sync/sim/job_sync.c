@@ -160,6 +160,7 @@ static struct job_set_child child_view(const struct sim_job *k)
 	};
 	if (v.failed) {
 		snprintf(v.reason, sizeof(v.reason), "%s", failed->reason);
+		v.message = failed->message;
 		v.failed_at = failed->changed;
 	}
 	return v;

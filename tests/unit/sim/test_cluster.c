@@ -395,8 +395,11 @@ static void a_taint_that_is_tolerated_for_seconds_drives_pods_out_after_them(voi
 
 static void a_rule_restarts_the_failed_job_alone(void **state)
 {
-	create(TYPE_JOB_SET, JOB_SET("one", "'failurePolicy':{'maxRestarts':2,'rules':[{'name':'r',"
-					    "'action':'RestartJob'}]},"));
+	create(TYPE_JOB_SET,
+	       JOB_SET("one", "'failurePolicy':{'maxRestarts':2,'rules':[{'name':'no','action':"
+			      "'FailJobSet','onJobFailureMessagePatterns':['NCCL']},{'name':'r',"
+			      "'action':'RestartJob','onJobFailureMessagePatterns':['x','backoff "
+			      "limit$']}]},"));
 	auto_json *was = get(TYPE_JOB, "default", "one-w-0"),
 		  *other = get(TYPE_JOB, "default", "one-w-1");
 	/* "solo" has room for two: those of the first job, which came first, or of the second */

@@ -176,6 +176,37 @@ static void rules_are_asked_in_order(void **state)
 			    "js-workers-1)");
 }
 
+static void a_rule_may_ask_for_words_of_the_failure(void **state)
+{
+	static char cuda[] = "CUDA|NCCL", limit[] = "^Job has reached";
+	w.spec.has_failure_policy = true;
+	w.spec.n_rules = 2;
+	w.spec.rules[0] =
+	    (struct job_set_rule){.action = ACTION_FAIL, .n_patterns = 1, .patterns = {cuda}};
+	w.spec.rules[1] = (struct job_set_rule){.action = ACTION_RESTART_FREE,
+						.n_patterns = 2,
+						.patterns = {cuda, limit},
+						.n_reasons = 1,
+						.reasons = {"BackoffLimitExceeded"}};
+	decide();
+	obey();
+	w.kids[1].failed = true;
+	w.kids[1].message = "Job has reached the specified backoff limit";
+	snprintf(w.kids[1].reason, sizeof(w.kids[1].reason), "BackoffLimitExceeded");
+	decide();
+	assert_int_equal(w.state.restarts, 1);
+	assert_false(is("Failed"));
+	w.n = 0;
+	decide();
+	obey();
+	w.kids[1].failed = true;
+	w.kids[1].message = "an NCCL error";
+	snprintf(w.kids[1].reason, sizeof(w.kids[1].reason), "PodFailurePolicy");
+	decide();
+	assert_true(is("Failed"));
+	assert_int_equal(w.state.restarts, 1);
+}
+
 static void restarting_one_job_leaves_the_others(void **state)
 {
 	w.spec.has_failure_policy = w.spec.restarts_jobs = true;
@@ -308,6 +339,7 @@ int main(void)
 	    T(without_a_policy_the_first_failure_ends_it),
 	    T(a_failure_policy_restarts_everything),
 	    T(rules_are_asked_in_order),
+	    T(a_rule_may_ask_for_words_of_the_failure),
 	    T(restarting_one_job_leaves_the_others),
 	    T(a_free_restart_of_one_job_uses_up_nothing),
 	    T(blocking_recreate_waits_until_all_are_gone),
