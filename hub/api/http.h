@@ -21,6 +21,7 @@
  */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/span.h"
@@ -38,8 +39,11 @@ struct http_conn;
 #define HTTP_BODY_SECS	 60
 #define HTTP_STALL_SECS	 30
 #define HTTP_MAX_PARAMS	 64
-/* One write to the library; longer bodies go out in pieces of this size. */
-#define HTTP_PIECE ((size_t)64 << 10)
+/* One write to the library; longer bodies go out in pieces of this size, one in a turn of the
+ * loop. A piece is larger while nobody asks for anything: it is what others wait for. */
+#define HTTP_PIECE	 ((size_t)64 << 10)
+#define HTTP_QUIET_PIECE ((size_t)256 << 10)
+#define HTTP_QUIET	 (20 * USEC_PER_MS) /* since the last request */
 
 enum http_method {
 	HTTP_GET,
@@ -168,6 +172,17 @@ bool http_stream_begin(struct http_exchange *x, int code, const char *content_ty
 void http_stream_write(struct http_exchange *x, struct span bytes);
 /* As one write and one chunk; together at most HTTP_PIECE bytes. */
 void http_stream_writev(struct http_exchange *x, const struct span *parts, size_t n);
+/* What is around the text of a chunk. */
+#define HTTP_CHUNK_HEAD ((size_t)8)
+#define HTTP_CHUNK_TAIL ((size_t)2)
+/* Frames the `len` bytes that stand at room + HTTP_CHUNK_HEAD as a chunk: less than 16 MiB, with
+ * HTTP_CHUNK_TAIL bytes of room behind them. */
+void http_chunk_frame(char *room, size_t len);
+/* One write of a chunk that http_chunk_frame() made. The bytes are sent or copied. */
+void http_stream_chunk(struct http_exchange *x, struct span framed);
+/* The same for a chunk of any length: it goes out in pieces, over several turns of the loop. The
+ * bytes stay as they are until http_stream_ready() says so again, or the exchange ends. */
+void http_stream_lend(struct http_exchange *x, struct span framed);
 /* Whether the last write has left for the kernel. */
 bool http_stream_ready(const struct http_exchange *x);
 /* Asks for handler->writable once it is ready; at once in the next turn when it is already. */

@@ -106,7 +106,7 @@ static void conn_destroy(struct http_conn *c)
 	if (c->next)
 		c->next->prev = c->prev;
 	s->n_conns--;
-	free(c->out);
+	http_lws_drop_out(c);
 	if (x) {
 		x->conn = NULL;
 		x->request.peer = NULL;
@@ -197,8 +197,10 @@ static int on_http(struct http_server *s, struct lws *wsi, struct span path)
 		return -1;
 	if (!c->peer_read) {
 		http_lws_read_peer(c);
+		http_lws_send_open(c);
 		c->peer_read = true;
 	}
+	s->asked_at = clock_monotonic();
 	x = http_lws_exchange(c);
 	x->request.body.max = HTTP_MAX_BODY;
 	c->close = false;
@@ -354,10 +356,11 @@ int http_server_create(const struct http_server_options *o, struct http_server *
 	s->hup_fd = -1;
 	s->date_at = -1;
 	s->scratch = xcalloc(1, LWS_PRE + HTTP_PIECE + 4096);
+	s->send_method = http_lws_send_method();
 	s->protocols[0] = (struct lws_protocols){.name = "http",
 						 .callback = callback,
 						 .rx_buffer_size = 16384,
-						 .tx_packet_size = HTTP_PIECE + 4096};
+						 .tx_packet_size = HTTP_QUIET_PIECE * 2};
 	lws_set_log_level(0, NULL);
 	info.port = CONTEXT_PORT_NO_LISTEN;
 	info.protocols = s->protocols;
@@ -415,6 +418,7 @@ struct http_server *http_server_destroy(struct http_server *s)
 		free(x);
 	}
 	free(s->scratch);
+	BIO_meth_free(s->send_method);
 	free(s);
 	return NULL;
 }

@@ -23,6 +23,8 @@ struct http_server {
 	struct http_listener *listeners;
 	struct http_conn *conns;
 	size_t n_conns, n_active;
+	size_t n_long;		     /* connections with `out` */
+	usec asked_at;		     /* monotonic: the last request */
 	struct http_exchange *spare; /* freed ones, kept with their memory */
 	size_t n_spare;
 	int hup_fd; /* epoll set of sockets whose end we wait for */
@@ -32,6 +34,7 @@ struct http_server {
 	char date[40]; /* "Date: ...\r\n" of date_at */
 	int64_t date_at;
 	struct lws_protocols protocols[2];
+	BIO_METHOD *send_method;
 };
 
 struct http_listener {
@@ -50,6 +53,7 @@ struct http_conn {
 	struct lws *wsi;
 	struct http_exchange *exchange; /* being received, with the handler, or being answered */
 	struct http_peer peer;
+	struct http_send *send; /* the TLS session's; NULL: the library's own is used */
 	bool peer_read;
 	bool receiving; /* exchange's body is coming */
 	bool with_handler;
@@ -62,8 +66,9 @@ struct http_conn {
 	bool rx_off;
 	bool want;	/* handler asked for writable */
 	bool in_direct; /* http_stream_want outside of a callback: posted */
-	char *out;	/* rest of a long body */
+	char *out;	/* a long body, or a chunk that was lent; of it, out_at bytes are sent */
 	size_t out_len, out_at;
+	bool lent;
 	usec since; /* monotonic: body began, or output began to wait; 0: neither */
 };
 
@@ -81,6 +86,8 @@ void http_lws_peer_done(struct http_peer *p);
 /* Sets up certificates and verification of a new vhost's context. */
 void http_lws_load_ca(SSL_CTX *ctx, struct span pem);
 
+/* Nothing more of c->out is sent. */
+void http_lws_drop_out(struct http_conn *c);
 void http_lws_rx(struct http_conn *c, bool on);
 void http_lws_kill(struct http_conn *c);
 void http_lws_complete(struct http_conn *c); /* the answer is out */
@@ -90,6 +97,15 @@ void http_lws_watch_hup(struct http_conn *c, bool on);
  * when it does not fit. */
 size_t http_lws_put_header(struct http_server *s, int code, const char *content_type,
 			   struct span headers, const char *framing);
+
+/* ---- http_lws_send.c ---- */
+
+/* Of the server, for its connections; NULL when there is no memory. */
+BIO_METHOD *http_lws_send_method(void);
+/* Puts c->send between the connection's session and its socket. */
+void http_lws_send_open(struct http_conn *c);
+/* lws_write(). */
+int http_lws_send(struct http_conn *c, const char *bytes, size_t len);
 
 /* ---- http_lws_tunnel.c ---- */
 

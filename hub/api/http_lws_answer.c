@@ -80,8 +80,7 @@ void http_lws_complete(struct http_conn *c)
 
 static void write_raw(struct http_conn *c, const char *bytes, size_t len)
 {
-	/* HTTP/1.1 bytes go out as they are; the library does not change the buffer. */
-	if (lws_write(c->wsi, (unsigned char *)(uintptr_t)bytes, len, LWS_WRITE_HTTP) < 0) {
+	if (http_lws_send(c, bytes, len) < 0) {
 		c->keep_alive = false;
 		http_lws_kill(c);
 		return;
@@ -203,6 +202,27 @@ static struct http_conn *take_back(struct http_exchange *x)
 	return c;
 }
 
+static void set_out(struct http_conn *c, char *bytes, size_t len, bool lent)
+{
+	c->out = bytes;
+	c->out_len = len;
+	c->out_at = 0;
+	c->lent = lent;
+	c->since = clock_monotonic();
+	c->server->n_long++;
+}
+
+void http_lws_drop_out(struct http_conn *c)
+{
+	if (!c->out)
+		return;
+	if (!c->lent)
+		free(c->out);
+	c->out = NULL;
+	c->lent = false;
+	c->server->n_long--;
+}
+
 void http_respond(struct http_exchange *x, struct http_response *take)
 {
 	bool head = x->request.method == HTTP_HEAD;
@@ -232,28 +252,36 @@ void http_respond(struct http_exchange *x, struct http_response *take)
 		return;
 	}
 	write_raw(c, s->scratch + LWS_PRE, n);
-	c->out = take->body;
-	c->out_len = take->len;
-	c->out_at = 0;
-	c->since = clock_monotonic();
+	set_out(c, take->body, take->len, false);
 	lws_callback_on_writable(c->wsi);
+}
+
+/* A rest that would be a small piece by itself goes with the one before. */
+static size_t piece_of(const struct http_conn *c, usec now)
+{
+	const struct http_server *s = c->server;
+	bool quiet = s->n_long == 1 && now - s->asked_at > HTTP_QUIET;
+	size_t left = c->out_len - c->out_at, most = quiet ? HTTP_QUIET_PIECE : HTTP_PIECE;
+	return left > most + most / 8 ? most : left;
 }
 
 static void next_piece(struct http_conn *c)
 {
-	size_t n = c->out_len - c->out_at;
-	if (n > HTTP_PIECE)
-		n = HTTP_PIECE;
+	usec now = clock_monotonic();
+	size_t n = piece_of(c, now);
+	bool lent = c->lent;
 	write_raw(c, c->out + c->out_at, n);
 	c->out_at += n;
-	c->since = clock_monotonic();
+	c->since = now;
 	if (c->out_at < c->out_len) {
 		lws_callback_on_writable(c->wsi);
 		return;
 	}
-	free(c->out);
-	c->out = NULL;
-	http_lws_complete(c);
+	http_lws_drop_out(c);
+	if (!lent)
+		http_lws_complete(c);
+	else if (c->want)
+		lws_callback_on_writable(c->wsi);
 }
 
 void http_lws_continue(struct http_conn *c)
@@ -289,28 +317,47 @@ bool http_stream_begin(struct http_exchange *x, int code, const char *content_ty
 
 bool http_stream_ready(const struct http_exchange *x)
 {
-	return x->conn && !x->conn->want && !lws_partial_buffered(x->conn->wsi);
+	return x->conn && !x->conn->want && !x->conn->out && !lws_partial_buffered(x->conn->wsi);
 }
 
 /* The length of a chunk has a fixed width, so that it can be put before bytes that are there. */
-#define CHUNK_HEAD 8
+void http_chunk_frame(char *room, size_t len)
+{
+	char width[HTTP_CHUNK_HEAD + 1];
+	snprintf(width, sizeof(width), "%06zx\r\n", len & 0xffffff);
+	memcpy(room, width, HTTP_CHUNK_HEAD);
+	memcpy(room + HTTP_CHUNK_HEAD + len, "\r\n", HTTP_CHUNK_TAIL);
+}
+
+void http_stream_chunk(struct http_exchange *x, struct span framed)
+{
+	if (x->conn)
+		write_raw(x->conn, framed.ptr, framed.len);
+}
+
+void http_stream_lend(struct http_exchange *x, struct span framed)
+{
+	if (!x->conn)
+		return;
+	set_out(x->conn, (char *)(uintptr_t)framed.ptr, framed.len, true);
+	http_lws_rx(x->conn, true);
+	next_piece(x->conn);
+}
 
 void http_stream_writev(struct http_exchange *x, const struct span *parts, size_t n)
 {
 	struct http_conn *c = x->conn;
-	char *head, *at, width[CHUNK_HEAD + 1];
+	char *head, *at;
 	if (!c)
 		return;
 	head = c->server->scratch + LWS_PRE;
-	at = head + CHUNK_HEAD;
+	at = head + HTTP_CHUNK_HEAD;
 	for (size_t i = 0; i < n; i++) {
 		memcpy(at, parts[i].ptr, parts[i].len);
 		at += parts[i].len;
 	}
-	snprintf(width, sizeof(width), "%06zx\r\n", (size_t)(at - head - CHUNK_HEAD));
-	memcpy(head, width, CHUNK_HEAD);
-	memcpy(at, "\r\n", 2);
-	write_raw(c, head, (size_t)(at + 2 - head));
+	http_chunk_frame(head, (size_t)(at - head) - HTTP_CHUNK_HEAD);
+	write_raw(c, head, (size_t)(at - head) + HTTP_CHUNK_TAIL);
 }
 
 void http_stream_write(struct http_exchange *x, struct span bytes)
@@ -353,6 +400,7 @@ void http_abort(struct http_exchange *x)
 	if (!c)
 		return;
 	c->exchange = NULL;
+	http_lws_drop_out(c); /* who lent it takes it back */
 	http_lws_recycle(c->server, x);
 	c->keep_alive = false;
 	http_lws_kill(c);

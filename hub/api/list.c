@@ -38,15 +38,16 @@ struct list {
 	struct buf out, rows; /* out: the slice that is read; rows: of a collected table */
 	struct gzip gzip;
 	struct job_columns jobs;
+	size_t head;	/* bytes of `out` before its text, for the framing of a chunk */
 	size_t rows_at; /* in out */
 	int result;	/* of the slice */
 	struct err err;
 	/* The loop's, while a worker may have all of the above: */
 	bool reading;	    /* it has */
 	bool arrived;	    /* out holds a slice that is not being sent yet */
-	bool ends;	    /* nothing comes after `sending` */
-	struct buf sending; /* of it, `sent` bytes are out */
-	size_t sent;
+	bool busy;	    /* `sending` is not all out */
+	bool ends;	    /* nothing comes after it */
+	struct buf sending; /* a chunk, lent to the connection */
 };
 
 static void list_done(struct list *l)
@@ -255,8 +256,6 @@ static void end_stream(struct call *c)
 	http_stream_end(c->x);
 }
 
-static void send_slice(struct call *c);
-
 /* The slice that has come is sent from now on, and the next one read meanwhile. */
 static void take_slice(struct call *c)
 {
@@ -264,30 +263,24 @@ static void take_slice(struct call *c)
 	struct buf sent = l->sending;
 	l->sending = l->out;
 	l->out = sent;
-	l->sent = 0;
 	l->arrived = false;
+	l->busy = true;
 	l->ends = l->complete;
 	if (!l->ends) {
 		l->reading = true;
 		call_to_worker(c, list_step);
 	}
-	send_slice(c);
+	if (l->sending.len) /* what was compressed may be to come yet */
+		http_stream_lend(c->x, buf_span(&l->sending));
+	http_stream_want(c->x);
 }
 
-/* One piece in a turn of the loop, so that others are served in between. */
-static void send_slice(struct call *c)
+/* All of the slice is out. */
+static void on_sent(struct call *c)
 {
 	struct list *l = c->state;
-	if (http_stream_ready(c->x) && l->sent < l->sending.len) {
-		size_t n = l->sending.len - l->sent;
-		if (n > HTTP_PIECE)
-			n = HTTP_PIECE;
-		http_stream_write(c->x, span_make(l->sending.ptr + l->sent, n));
-		l->sent += n;
-	}
-	if (l->sent < l->sending.len)
-		http_stream_want(c->x);
-	else if (l->ends)
+	l->busy = false;
+	if (l->ends)
 		end_stream(c);
 	else if (l->arrived)
 		take_slice(c);
@@ -320,19 +313,45 @@ static void stream(struct call *c)
 	if (!c->x->streaming)
 		begin_stream(c, l);
 	c->on_gone = on_gone;
-	c->on_writable = send_slice;
+	c->on_writable = on_sent;
 	l->arrived = true;
-	if (l->sent == l->sending.len)
+	if (!l->busy)
 		take_slice(c);
+}
+
+static void leave_head(struct buf *out)
+{
+	static const char room[HTTP_CHUNK_HEAD];
+	buf_add(out, room, sizeof(room));
 }
 
 static void compress_slice(struct list *l)
 {
+	struct span text = span_make(l->out.ptr + l->head, l->out.len - l->head);
 	struct buf z = BUF_INIT;
-	if (!gzip_add(&l->gzip, buf_span(&l->out), l->complete, &z))
+	leave_head(&z);
+	if (!gzip_add(&l->gzip, text, l->complete, &z))
 		z.failed = true;
 	buf_done(&l->out);
 	l->out = z;
+	l->head = HTTP_CHUNK_HEAD;
+}
+
+/* The slice becomes a chunk. The first one was not known to be one: it moves. */
+static void frame_slice(struct list *l)
+{
+	size_t len = l->out.len - l->head;
+	char *room = buf_reserve(&l->out, HTTP_CHUNK_HEAD - l->head + HTTP_CHUNK_TAIL);
+	if (!room)
+		return; /* it has failed */
+	if (!len) {
+		buf_clear(&l->out);
+		return;
+	}
+	if (!l->head)
+		memmove(l->out.ptr + HTTP_CHUNK_HEAD, l->out.ptr, len);
+	buf_advance(&l->out, HTTP_CHUNK_HEAD - l->head + HTTP_CHUNK_TAIL);
+	http_chunk_frame(l->out.ptr, len);
 }
 
 /* What the slice is now goes to the loop. */
@@ -363,6 +382,7 @@ static void deliver(struct call *c)
 		l->out.failed = true;
 	else if (l->use_gzip)
 		compress_slice(l);
+	frame_slice(l);
 	call_to_loop(c, stream);
 }
 
@@ -370,6 +390,9 @@ static void list_step(struct call *c)
 {
 	struct list *l = c->state;
 	buf_clear(&l->out);
+	l->head = l->streaming ? HTTP_CHUNK_HEAD : 0;
+	if (l->head)
+		leave_head(&l->out);
 	l->result = c->gone ? 0 : read_slices(c, l, &l->err);
 	if (l->result || !job_columns_ask(c, &l->jobs, deliver))
 		deliver(c);
