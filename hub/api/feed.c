@@ -1,20 +1,16 @@
 #include "api/feed.h"
 
+#include "api/feed_index.h"
 #include "api/job_columns.h"
 #include "api/render.h"
 #include <errno.h>
 
-/* Rows of one read transaction, and watchers flushed in one turn of the loop: both keep a turn
- * in the order of a millisecond. */
+/* Rows of one read transaction, text that watchers share, and watchers flushed in one turn of the
+ * loop: each keeps a turn in the order of a millisecond. */
 #define ROWS_A_TURN    256
+#define BYTES_A_TURN   ((size_t)64 << 10)
 #define FLUSHES_A_TURN 128
 #define MAX_FRAMES     16 /* forms of one event that are shared; more are rendered again */
-
-struct feed_list {
-	struct feed_watcher *head;
-	char key[2 + 1 + STORE_MAX_NAMESPACE + 1 + STORE_MAX_NAME];
-	size_t key_len;
-};
 
 struct feed {
 	struct task task;
@@ -22,10 +18,14 @@ struct feed {
 	struct store *store;
 	_Atomic bool posted;
 	uint64_t revision;
-	struct map index; /* key -> struct feed_list */
-	size_t n_live;
-	size_t held; /* bytes of frames alive */
-	struct feed_watcher *dirty, **dirty_tail;
+	struct feed_index index;
+	size_t held;			    /* bytes of frames alive */
+	struct feed_watcher *due, *due_end; /* to be flushed, in the order of their events */
+	size_t n_due;
+	bool more;	 /* the round's rows are not all read */
+	usec rest_until; /* monotonic */
+	uv_timer_t *timer;
+	struct feed_group *touched; /* that have text of the rows being read */
 	struct buf scratch, old;
 	const struct feed_observer *observer;
 };
@@ -65,152 +65,67 @@ enum watch_event feed_event_for(const struct selector *s, bool needs_old,
 	return before ? WATCH_DELETED : WATCH_NOTHING;
 }
 
-/* ---- frames and queues ---- */
+/* ---- who is to be flushed ---- */
 
-static struct feed_frame *frame_create(struct feed *f, uint64_t revision, struct span text)
+static void make_due(struct feed *f, struct feed_watcher *w)
 {
-	struct feed_frame *fr = xrealloc(NULL, sizeof(*fr) + text.len);
-	*fr = (struct feed_frame){.revision = revision, .len = text.len};
-	memcpy(fr->bytes, text.ptr, text.len);
-	f->held += text.len;
-	return fr;
-}
-
-static void frame_unref(struct feed *f, struct feed_frame *fr)
-{
-	if (--fr->refs)
+	if (w->due)
 		return;
-	f->held -= fr->len;
-	free(fr);
+	w->due = true;
+	w->next_due = NULL;
+	w->prev_due = f->due_end;
+	if (f->due_end)
+		f->due_end->next_due = w;
+	else
+		f->due = w;
+	f->due_end = w;
+	f->n_due++;
 }
 
-static void push(struct feed_watcher *w, struct feed_frame *fr)
+static void unmake_due(struct feed *f, struct feed_watcher *w)
 {
-	if (w->len == w->cap) {
-		uint32_t cap = w->cap ? w->cap * 2 : 4;
-		struct feed_frame **q = xcalloc(cap, sizeof(struct feed_frame *));
-		for (uint32_t i = 0; i < w->len; i++)
-			q[i] = feed_peek(w, i);
-		free(w->queue);
-		w->queue = q;
-		w->cap = cap;
-		w->head = 0;
-	}
-	w->queue[(w->head + w->len++) & (w->cap - 1)] = fr;
-	w->bytes += fr->len;
-	fr->refs++;
+	if (!w->due)
+		return;
+	w->due = false;
+	if (w->prev_due)
+		w->prev_due->next_due = w->next_due;
+	else
+		f->due = w->next_due;
+	if (w->next_due)
+		w->next_due->prev_due = w->prev_due;
+	else
+		f->due_end = w->prev_due;
+	f->n_due--;
 }
 
-void feed_pop(struct feed *f, struct feed_watcher *w)
+static void tell(struct feed *f, struct feed_watcher *w, struct feed_frame *fr)
 {
-	struct feed_frame *fr = feed_peek(w, 0);
-	w->head = (w->head + 1) & (w->cap - 1);
-	w->len--;
-	w->bytes -= fr->len;
-	frame_unref(f, fr);
-	if (!w->len && w->cap > 4) { /* idle watchers cost little */
-		free(w->queue);
-		w->queue = NULL;
-		w->cap = w->head = 0;
-	}
+	feed_queue_push(&w->queue, fr);
+	make_due(f, w);
+	if (w->queue.bytes > WATCH_MAX_LAG)
+		w->overrun(w);
 }
 
 void feed_push_text(struct feed *f, struct feed_watcher *w, uint64_t revision, struct span text)
 {
-	push(w, frame_create(f, revision, text));
-	feed_mark_dirty(f, w);
-}
-
-void feed_mark_dirty(struct feed *f, struct feed_watcher *w)
-{
-	if (w->dirty)
-		return;
-	w->dirty = true;
-	w->next_dirty = NULL;
-	*f->dirty_tail = w;
-	f->dirty_tail = &w->next_dirty;
+	struct feed_frame *fr = feed_frame_create(text, &f->held);
+	fr->first = fr->last = revision;
+	feed_queue_push(&w->queue, fr);
+	make_due(f, w);
 	feed_wake(f);
-}
-
-static void unmark(struct feed *f, struct feed_watcher *w)
-{
-	struct feed_watcher **at = &f->dirty;
-	if (!w->dirty)
-		return;
-	while (*at != w)
-		at = &(*at)->next_dirty;
-	*at = w->next_dirty;
-	if (!*at)
-		f->dirty_tail = at;
-	w->dirty = false;
-}
-
-/* ---- the index ---- */
-
-static size_t make_key(char *out, uint16_t type, struct span ns, struct span name)
-{
-	char *at = out;
-	*at++ = (char)(type >> 8);
-	*at++ = (char)(type & 255);
-	*at++ = ns.ptr ? 1 : 0; /* one namespace, or all */
-	if (ns.len)
-		memcpy(at, ns.ptr, ns.len);
-	at += ns.len;
-	*at++ = '\0';
-	if (name.len)
-		memcpy(at, name.ptr, name.len);
-	return (size_t)(at + name.len - out);
 }
 
 void feed_join(struct feed *f, struct feed_watcher *w, uint16_t type, struct span ns,
 	       struct span name)
 {
-	struct feed_list *l = xcalloc(1, sizeof(*l)), *there;
-	l->key_len = make_key(l->key, type, ns, name);
-	there = map_get(&f->index, span_make(l->key, l->key_len));
-	if (there) {
-		free(l);
-		l = there;
-	} else {
-		map_put(&f->index, span_make(l->key, l->key_len), l);
-	}
-	w->list = l;
-	w->prev = NULL;
-	w->next = l->head;
-	if (w->next)
-		w->next->prev = w;
-	l->head = w;
-	f->n_live++;
-}
-
-static void unlink_watcher(struct feed *f, struct feed_watcher *w)
-{
-	struct feed_list *l = w->list;
-	if (!l)
-		return;
-	if (w->prev)
-		w->prev->next = w->next;
-	else
-		l->head = w->next;
-	if (w->next)
-		w->next->prev = w->prev;
-	w->list = NULL;
-	f->n_live--;
-	if (!l->head) {
-		map_remove(&f->index, span_make(l->key, l->key_len));
-		free(l);
-	}
+	feed_index_join(&f->index, w, f->revision, type, ns, name);
 }
 
 void feed_leave(struct feed *f, struct feed_watcher *w)
 {
-	unlink_watcher(f, w);
-	unmark(f, w);
-	while (w->len)
-		feed_pop(f, w);
-	free(w->queue);
-	w->queue = NULL;
-	w->cap = w->head = 0;
+	feed_index_leave(&f->index, w);
+	unmake_due(f, w);
+	feed_queue_clear(&w->queue);
 }
 
 /* ---- rows to watchers ---- */
@@ -226,36 +141,41 @@ struct turn {
 	struct feed *feed;
 	struct store_reader *reader;
 	int rows;
+	size_t most; /* bytes that a group has */
 	bool more;
 };
 
-static bool same_form(const struct render *a, const struct render *b)
+static void add_event(const struct turn *t, const struct feed_watcher *w, enum watch_event event,
+		      const struct store_object *o, bool columns, struct buf *out)
 {
-	return a == b || (a->kind == b->kind && a->form == b->form && a->include == b->include &&
-			  a->meta_version == b->meta_version);
+	struct job_columns jobs = {.reader = t->reader};
+	struct render render = *w->render;
+	if (render.form == FORM_TABLE) /* ages are counted from now */
+		render.now = clock_now();
+	render.jobs = &jobs;
+	buf_add_str(out, "{\"type\":\"");
+	buf_add_str(out, watch_event_name(event));
+	buf_add_str(out, "\",\"object\":");
+	render_event_object(&render, o, columns, out);
+	buf_add_str(out, "}\n");
 }
 
 static struct feed_frame *frame_for(struct turn *t, struct shared *shared, size_t *n,
 				    const struct feed_watcher *w, enum watch_event event,
 				    const struct store_object *o)
 {
-	struct job_columns jobs = {.reader = t->reader};
 	struct feed *f = t->feed;
-	bool table = w->render->form == FORM_TABLE, columns = table && !w->columns_sent;
-	struct render render = *w->render;
+	bool columns = w->render->form == FORM_TABLE && !w->columns_sent;
 	struct feed_frame *fr;
 	for (size_t i = 0; i < *n; i++)
 		if (shared[i].event == event && shared[i].columns == columns &&
-		    same_form(shared[i].render, w->render))
+		    feed_same_form(shared[i].render, w->render))
 			return shared[i].frame;
-	if (table) /* ages are counted from now */
-		render.now = clock_now();
-	render.jobs = &jobs;
 	buf_clear(&f->scratch);
-	buf_addf(&f->scratch, "{\"type\":\"%s\",\"object\":", watch_event_name(event));
-	render_event_object(&render, o, columns, &f->scratch);
-	buf_add_str(&f->scratch, "}\n");
-	fr = frame_create(f, o->revision, buf_span(&f->scratch));
+	add_event(t, w, event, o, columns, &f->scratch);
+	fr = feed_frame_create(buf_span(&f->scratch), &f->held);
+	fr->first = fr->last = o->revision;
+	fr->events = 1;
 	if (*n < MAX_FRAMES) {
 		/* Ours until the row is done: its watchers may be closed before. */
 		fr->refs = 1;
@@ -264,12 +184,12 @@ static struct feed_frame *frame_for(struct turn *t, struct shared *shared, size_
 	return fr;
 }
 
-static void to_list(struct turn *t, struct feed_list *l, const struct store_log_row *row,
+static void to_each(struct turn *t, struct feed_watcher *first, const struct store_log_row *row,
 		    struct shared *shared, size_t *n)
 {
 	struct feed *f = t->feed;
 	struct feed_watcher *next;
-	for (struct feed_watcher *w = l ? l->head : NULL; w; w = next) {
+	for (struct feed_watcher *w = first; w; w = next) {
 		struct feed_frame *fr;
 		enum watch_event e;
 		next = w->next;
@@ -280,10 +200,45 @@ static void to_list(struct turn *t, struct feed_list *l, const struct store_log_
 			continue;
 		fr = frame_for(t, shared, n, w, e, &row->object);
 		w->columns_sent = true;
-		push(w, fr);
-		feed_mark_dirty(f, w);
-		if (w->bytes > WATCH_MAX_LAG)
-			w->overrun(w);
+		tell(f, w, fr);
+	}
+}
+
+static void to_plain(struct turn *t, struct feed_group *g, const struct store_log_row *row)
+{
+	const struct feed_watcher *w = g->head;
+	enum watch_event e = feed_event_for(w->selector, false, t->reader, row, NULL);
+	if (!g->events++) {
+		g->first = row->revision;
+		g->next_touched = t->feed->touched;
+		t->feed->touched = g;
+		g->text.max = t->feed->scratch.max + BYTES_A_TURN;
+	}
+	g->last = row->revision;
+	add_event(t, w, e, &row->object, false, &g->text);
+	if (g->text.len > t->most)
+		t->most = g->text.len;
+}
+
+/* What the plain groups were told of this read becomes a frame of each. */
+static void end_groups(struct feed *f)
+{
+	struct feed_group *g;
+	while ((g = f->touched)) {
+		struct feed_frame *fr = feed_frame_create(buf_span(&g->text), &f->held);
+		struct feed_watcher *next;
+		f->touched = g->next_touched;
+		fr->refs = 1;
+		fr->first = g->first;
+		fr->last = g->last;
+		fr->events = g->events;
+		g->events = 0;
+		buf_done(&g->text);
+		for (struct feed_watcher *w = g->head; w; w = next) {
+			next = w->next; /* the group is gone with its last one */
+			tell(f, w, fr);
+		}
+		feed_frame_unref(fr);
 	}
 }
 
@@ -300,57 +255,49 @@ static int on_row(void *arg, const struct store_log_row *row)
 	struct feed *f = t->feed;
 	const struct store_key *k = &row->object.key;
 	struct shared shared[MAX_FRAMES];
-	char key[sizeof(((struct feed_list *)0)->key)];
 	size_t n = 0;
-	if (t->rows++ == ROWS_A_TURN) {
+	if (t->rows++ == ROWS_A_TURN || t->most >= BYTES_A_TURN) {
 		t->more = true;
 		return 1;
 	}
 	to_observer(f->observer, row);
-	for (int form = 0; f->n_live && form < 4; form++) {
+	for (int form = 0; f->index.n_live && form < 4; form++) {
 		struct span ns = form & 1 ? (k->ns.ptr ? k->ns : SPAN("")) : SPAN_NONE;
 		struct span name = form & 2 ? k->name : SPAN_NONE;
-		size_t len = make_key(key, k->type, ns, name);
-		to_list(t, map_get(&f->index, span_make(key, len)), row, shared, &n);
+		const struct feed_list *l = feed_index_find(&f->index, k->type, ns, name);
+		struct feed_group *next;
+		for (struct feed_group *g = l ? l->groups : NULL; g; g = next) {
+			next = g->next; /* who overruns may be the last of the list */
+			if (g->plain)
+				to_plain(t, g, row);
+			else
+				to_each(t, g->head, row, shared, &n);
+		}
 	}
 	for (size_t i = 0; i < n; i++)
-		frame_unref(f, shared[i].frame);
+		feed_frame_unref(shared[i].frame);
 	f->revision = row->revision;
 	return 0;
 }
 
-static void drop_laggards(struct feed *f)
+/* Those with a queue, or all, go on from the log. */
+static void send_back(struct feed *f, bool all)
 {
-	if (f->held <= FEED_MAX_BYTES)
-		return;
-	map_foreach (&f->index, e) {
-		struct feed_list *l = e->value;
-		struct feed_watcher *next;
-		for (struct feed_watcher *w = l->head; w; w = next) {
-			next = w->next;
-			if (w->len) {
-				w->cursor = feed_peek(w, 0)->revision - 1;
+	map_foreach (&f->index.lists, e) {
+		const struct feed_list *l = e->value;
+		struct feed_group *more;
+		for (struct feed_group *g = l->groups; g; g = more) {
+			struct feed_watcher *next;
+			more = g->next;
+			for (struct feed_watcher *w = g->head; w; w = next) {
+				const struct feed_frame *oldest = feed_queue_peek(&w->queue, 0);
+				next = w->next;
+				if (!oldest && !all)
+					continue;
+				w->cursor = oldest ? oldest->first - 1 : f->revision;
 				feed_leave(f, w);
 				w->fell_behind(w);
-				if (!next)
-					break; /* the list may be gone with its last one */
 			}
-		}
-	}
-}
-
-static void everyone_behind(struct feed *f)
-{
-	map_foreach (&f->index, e) {
-		struct feed_list *l = e->value;
-		struct feed_watcher *next;
-		for (struct feed_watcher *w = l->head; w; w = next) {
-			next = w->next;
-			w->cursor = w->len ? feed_peek(w, 0)->revision - 1 : f->revision;
-			feed_leave(f, w);
-			w->fell_behind(w);
-			if (!next)
-				break;
 		}
 	}
 }
@@ -363,10 +310,11 @@ static bool read_rows(struct feed *f)
 	if (store_read_begin(f->store, &reader, NULL) < 0)
 		return true; /* no reader free: try again in the next turn */
 	t.reader = reader;
-	if (f->n_live || f->observer) {
+	if (f->index.n_live || f->observer) {
 		r = store_log_scan(reader, f->revision, on_row, &t);
+		end_groups(f);
 		if (r == -ETIME)
-			everyone_behind(f);
+			send_back(f, true);
 		if (r == -ETIME && f->observer)
 			f->observer->lost(f->observer->arg);
 	}
@@ -374,32 +322,52 @@ static bool read_rows(struct feed *f)
 		f->revision = store_reader_revision(reader);
 	if (!t.more && f->observer)
 		f->observer->settled(f->observer->arg);
+	feed_index_settle(&f->index, f->revision);
 	return t.more;
+}
+
+/* ---- rounds ---- */
+
+usec feed_rest(size_t n)
+{
+	usec rest = n >= FEED_REST_MAX / FEED_REST_EACH ? FEED_REST_MAX : (usec)n * FEED_REST_EACH;
+	return rest < FEED_REST_LEAST ? 0 : rest;
 }
 
 static void flush_some(struct feed *f)
 {
-	for (int i = 0; i < FLUSHES_A_TURN && f->dirty; i++) {
-		struct feed_watcher *w = f->dirty;
-		f->dirty = w->next_dirty;
-		if (!f->dirty)
-			f->dirty_tail = &f->dirty;
-		w->dirty = false;
+	for (int i = 0; i < FLUSHES_A_TURN && f->due; i++) {
+		struct feed_watcher *w = f->due;
+		unmake_due(f, w);
 		w->flush(w);
 	}
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	feed_wake(timer->data);
 }
 
 static void run(struct task *t)
 {
 	struct feed *f = (struct feed *)((char *)t - offsetof(struct feed, task));
-	bool more = false;
+	usec now = clock_monotonic();
+	bool behind;
 	atomic_store(&f->posted, false);
-	if (store_revision(f->store) > f->revision)
-		more = read_rows(f);
-	drop_laggards(f);
+	behind = store_revision(f->store) > f->revision;
+	if (f->more || (behind && !f->due && now >= f->rest_until)) {
+		f->more = read_rows(f);
+		f->rest_until = now + feed_rest(f->n_due);
+		if (f->held > FEED_MAX_BYTES)
+			send_back(f, false);
+		behind = store_revision(f->store) > f->revision;
+	}
 	flush_some(f);
-	if (more || f->dirty)
+	if (f->more || f->due || (behind && now >= f->rest_until))
 		feed_wake(f);
+	else if (behind)
+		(void)uv_timer_start(f->timer, on_timer,
+				     (uint64_t)((f->rest_until - now) / USEC_PER_MS + 1), 0);
 }
 
 void feed_wake(struct feed *f)
@@ -418,6 +386,8 @@ uint64_t feed_revision(const struct feed *f)
 	return f->revision;
 }
 
+/* ---- making and unmaking ---- */
+
 struct feed *feed_create(struct store *store, struct mailbox *mailbox)
 {
 	struct feed *f = xcalloc(1, sizeof(*f));
@@ -425,17 +395,25 @@ struct feed *feed_create(struct store *store, struct mailbox *mailbox)
 	f->store = store;
 	f->mailbox = mailbox;
 	f->revision = store_revision(store);
-	f->dirty_tail = &f->dirty;
 	f->scratch.max = STORE_MAX_OBJECT * 4;
 	f->old.max = STORE_MAX_OBJECT * 2;
+	f->timer = xcalloc(1, sizeof(*f->timer));
+	f->timer->data = f;
+	(void)uv_timer_init(mailbox->async.loop, f->timer); /* never fails */
 	return f;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(handle);
 }
 
 struct feed *feed_destroy(struct feed *f)
 {
 	if (!f)
 		return NULL;
-	map_done(&f->index);
+	uv_close((uv_handle_t *)f->timer, on_closed);
+	feed_index_done(&f->index);
 	buf_done(&f->scratch);
 	buf_done(&f->old);
 	free(f);

@@ -25,6 +25,7 @@
 #define TURN_BYTES     ((size_t)64 << 10) /* of one write; objects may exceed it */
 #define TURN_ROWS      1000
 #define TURN_TIME      USEC_PER_MS
+#define MAX_PARTS      128		     /* frames of one write */
 #define BOOKMARK_EVERY (60 * USEC_PER_SEC)   /* apiserver's cacher: about once a minute */
 #define MIN_TIMEOUT    (1800 * USEC_PER_SEC) /* apiserver's MinRequestTimeout, then up to twice */
 
@@ -95,33 +96,40 @@ static void fail_stream(struct watch *w, enum err_kind kind, const char *words)
 
 /* ---- live ---- */
 
+/* The oldest frames that fit into one write together; 0: the first is too long for that. */
+static size_t gather(const struct feed_queue *q, struct span parts[MAX_PARTS])
+{
+	size_t n = 0, bytes = 0;
+	const struct feed_frame *fr;
+	while (n < MAX_PARTS && (fr = feed_queue_peek(q, (uint32_t)n)) &&
+	       bytes + fr->len <= HTTP_PIECE) {
+		parts[n++] = feed_frame_text(fr);
+		bytes += fr->len;
+	}
+	return n;
+}
+
 static void flush(struct feed_watcher *fw)
 {
 	struct watch *w = (struct watch *)fw;
 	struct http_exchange *x = w->call->x;
-	struct span parts[128];
-	while (fw->len && http_stream_ready(x)) {
-		size_t n = 0, bytes = 0;
-		struct feed_frame *fr;
-		while (n < ARRAY_LEN(parts) && (fr = feed_peek(fw, (uint32_t)n)) &&
-		       bytes + fr->len <= HTTP_PIECE) {
-			parts[n++] = span_make(fr->bytes, fr->len);
-			bytes += fr->len;
-		}
-		if (n) {
+	struct span parts[MAX_PARTS];
+	while (fw->queue.len && http_stream_ready(x)) {
+		size_t n = gather(&fw->queue, parts);
+		if (n > 1) {
 			http_stream_writev(x, parts, n);
 		} else {
-			fr = feed_peek(fw, 0);
-			http_stream_write(x, span_make(fr->bytes, fr->len));
+			http_stream_chunk(x, feed_frame_chunk(feed_queue_peek(&fw->queue, 0)));
 			n = 1;
 		}
-		call_series(w->call)->events += n;
 		while (n--) {
-			fw->cursor = feed_peek(fw, 0)->revision;
-			feed_pop(call_feed(w->call), fw);
+			const struct feed_frame *fr = feed_queue_peek(&fw->queue, 0);
+			fw->cursor = fr->last;
+			call_series(w->call)->events += fr->events;
+			feed_queue_pop(&fw->queue);
 		}
 	}
-	if (fw->len)
+	if (fw->queue.len)
 		http_stream_want(x);
 }
 
@@ -138,7 +146,7 @@ static void overrun(struct feed_watcher *fw)
 	call_api(w->call)->metrics.watch_closed_slow++;
 	log_info(call_api(w->call)->options.log, "slow watch closed",
 		 "path=%.*s user=%.*s queued_bytes=%zu", SPAN_ARGS(w->call->info.path),
-		 SPAN_ARGS(w->call->user.name), fw->bytes);
+		 SPAN_ARGS(w->call->user.name), fw->queue.bytes);
 	close_watch(w, false);
 }
 
@@ -295,10 +303,11 @@ static void end_well(struct call *c)
 	struct watch *w = watch_of(c);
 	struct buf out = BUF_INIT;
 	if ((w->phase == LIVE || w->final_revision) && http_stream_ready(c->x)) {
-		while (w->feed.len) {
-			struct feed_frame *fr = feed_peek(&w->feed, 0);
-			http_stream_write(c->x, span_make(fr->bytes, fr->len));
-			feed_pop(call_feed(c), &w->feed);
+		while (w->feed.queue.len) {
+			const struct feed_frame *fr = feed_queue_peek(&w->feed.queue, 0);
+			http_stream_chunk(c->x, feed_frame_chunk(fr));
+			call_series(c)->events += fr->events;
+			feed_queue_pop(&w->feed.queue);
 		}
 		if (w->options.bookmarks)
 			write_bookmark(
@@ -360,8 +369,8 @@ static void on_kind_gone(struct call *c)
 	struct watch *w = watch_of(c);
 	w->final_revision = store_revision(call_store(c));
 	if (w->phase == LIVE) {
-		if (w->feed.len)
-			w->feed.cursor = feed_peek(&w->feed, 0)->revision - 1;
+		if (w->feed.queue.len)
+			w->feed.cursor = feed_queue_peek(&w->feed.queue, 0)->first - 1;
 		feed_leave(call_feed(c), &w->feed);
 		w->phase = CATCH_UP;
 	}
@@ -376,7 +385,7 @@ static void on_tick(struct call *c, usec now)
 		end_well(c);
 		return;
 	}
-	if (!w->options.bookmarks || now < w->bookmark_at || w->phase != LIVE || w->feed.len)
+	if (!w->options.bookmarks || now < w->bookmark_at || w->phase != LIVE || w->feed.queue.len)
 		return;
 	w->bookmark_at = now + BOOKMARK_EVERY;
 	write_bookmark(w, feed_revision(call_feed(c)), false, &out);
