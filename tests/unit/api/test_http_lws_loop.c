@@ -1,6 +1,9 @@
+#include "api/http_lws_loop.h"
 #include "base/compat.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -110,12 +113,57 @@ static void a_handle_that_was_stopped_starts_again(void **state)
 	pair_close(&p);
 }
 
+/* ---- libraries that are not as expected ---- */
+
+static int start_of_libuv(uv_poll_t *handle, int events, uv_poll_cb cb)
+{
+	int (*start)(uv_poll_t *, int, uv_poll_cb);
+	void *found = dlsym(RTLD_NEXT, "uv_poll_start");
+	assert_non_null(found);
+	memcpy(&start, &found, sizeof(start));
+	return start(handle, events, cb);
+}
+
+/* Keeps its watchers on a list of another kind. */
+static int start_without_a_list(uv_poll_t *handle, int events, uv_poll_cb cb)
+{
+	int r = start_of_libuv(handle, events, cb);
+	(void)uv_run(handle->loop, UV_RUN_NOWAIT);
+	return r;
+}
+
+/* Has the mask elsewhere, or in other words. */
+static int start_with_another_mask(uv_poll_t *handle, int events, uv_poll_cb cb)
+{
+	int r = start_of_libuv(handle, events, cb);
+	handle->io_watcher.pevents = POLLPRI;
+	return r;
+}
+
+static int refuse_to_start(uv_poll_t *handle, int events, uv_poll_cb cb)
+{
+	(void)handle;
+	(void)events;
+	(void)cb;
+	return UV_EINVAL;
+}
+
+static void a_library_that_is_not_as_expected_is_left_alone(void **state)
+{
+	(void)state;
+	assert_true(http_lws_loop_works(start_of_libuv));
+	assert_false(http_lws_loop_works(start_without_a_list));
+	assert_false(http_lws_loop_works(start_with_another_mask));
+	assert_false(http_lws_loop_works(refuse_to_start));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_socket_stays_in_epoll_when_its_events_change),
 	    cmocka_unit_test(an_event_that_is_not_wanted_any_more_is_not_told),
 	    cmocka_unit_test(a_handle_that_was_stopped_starts_again),
+	    cmocka_unit_test(a_library_that_is_not_as_expected_is_left_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
