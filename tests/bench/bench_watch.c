@@ -16,7 +16,7 @@
 
 #define PATH	  "/api/v1/namespaces/default/configmaps"
 #define OBJECTS	  50
-#define TURNS	  3
+#define TURNS	  5
 #define MAX_LAGS  ((size_t)1 << 20)
 #define AHEAD	  100 /* changes that the slowest may have before it */
 #define EVENT_LEN 500
@@ -53,14 +53,15 @@ static void make_change(void *arg, uint64_t n, struct buf *out)
 	buf_add(out, body, (size_t)len);
 }
 
+/* With a time, so that who begins a watch can tell when all that is there has come. */
 static void make_first(void *arg, uint64_t n, struct buf *out)
 {
 	const struct scene *s = arg;
-	char body[128];
+	char body[192];
 	int len = snprintf(body, sizeof(body),
 			   "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
-			   "\"c-%02d\"}}",
-			   (int)n);
+			   "\"c-%02d\"},\"data\":{\"due\":\"%020llu\"}}",
+			   (int)n, (unsigned long long)bench_now_ns());
 	http_load_head(out, "POST", PATH, s->front.token, (size_t)len);
 	buf_add(out, body, (size_t)len);
 }
@@ -143,12 +144,13 @@ static void fit_events(struct scene *s)
 	const struct timespec moment = {0, 100000000};
 	s->n_watchers = 1;
 	struct follower *f = follower_start(s, s->front.port, PATH "?watch=true");
-	nanosleep(&moment, NULL); /* what is there comes first */
+	await(f, OBJECTS); /* what is there comes first */
+	nanosleep(&moment, NULL);
 	uint64_t before = f->count.bytes;
 	struct http_load_result r =
 	    change(s, (struct http_load){
 			  .connections = 1, .requests = 1, .seconds = 10, .make = make_change});
-	if (!await(f, 1))
+	if (!await(f, OBJECTS + 1))
 		front_scene_die("watch", "a change is not told");
 	nanosleep(&moment, NULL);
 	uint64_t len = f->count.bytes - before;

@@ -2,8 +2,9 @@
  * What libwebsockets does by itself: http_floor CERTIFICATE KEY. An HTTPS server of one thread on a
  * libuv loop, with the options of hub/api and a handler that does nothing. GET /N is answered with
  * N bytes, up to 32 KiB in one write together with the header block, more in pieces of 64 KiB: the
- * floor for a GET and for a LIST. It serves for ever on a free port of 127.0.0.1, which it writes
- * as an int to its standard output.
+ * floor for a GET and for a LIST. Pieces are made of lines as a watcher is sent them, so that who
+ * counts events has as much to do here as there. It serves for ever on a free port of 127.0.0.1,
+ * which it writes as an int to its standard output.
  *
  * A program of its own, so that what hub/api puts between the libraries (http_lws_loop.c) is not
  * in it.
@@ -18,6 +19,7 @@
 
 #define PIECE ((size_t)64 << 10)
 #define SMALL ((size_t)32 << 10)
+#define EVENT ((size_t)500)
 
 struct floor {
 	char *scratch; /* LWS_PRE, a header block, a piece */
@@ -74,6 +76,18 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
 	return reason == LWS_CALLBACK_HTTP ? answer(wsi, f, user, in) : next_piece(wsi, f, user);
 }
 
+/* Lines of 500 bytes, each with a time. */
+static void fill_events(char *piece)
+{
+	static const char event[] = "{\"type\":\"MODIFIED\",\"object\":{\"data\":{\"due\":"
+				    "\"00000000000000000001\",\"pad\":\"";
+	memset(piece, 'x', PIECE);
+	for (size_t at = 0; at + EVENT <= PIECE; at += EVENT) {
+		memcpy(piece + at, event, sizeof(event) - 1);
+		memcpy(piece + at + EVENT - 5, "\"}}}\n", 5);
+	}
+}
+
 static int serve(const char *cert_file, const char *key_file)
 {
 	static const struct lws_protocols protocols[] = {
@@ -93,7 +107,7 @@ static int serve(const char *cert_file, const char *key_file)
 	int port;
 	if (!f.scratch || uv_loop_init(&loop) < 0)
 		return 1;
-	memset(f.scratch, 'x', LWS_PRE + PIECE);
+	fill_events(f.scratch + LWS_PRE);
 	lws_set_log_level(0, NULL);
 	info.port = CONTEXT_PORT_NO_LISTEN;
 	info.protocols = protocols;
