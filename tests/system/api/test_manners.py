@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -432,6 +433,72 @@ class Limits(Case):
                 pass
             self.assertTrue(8 < time.monotonic() - began < 15)
             one.close()
+
+
+class Rudeness(Case):
+    """What no well-behaved client sends: it ends that connection, and nothing else."""
+
+    def post(self, promised, sent):
+        """A create whose body stops in the middle."""
+        s = self.client.raw_socket()
+        s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                  b"Content-Length: %d\r\n\r\n" % (CM.encode(), promised) + b"{" * sent)
+        return s
+
+    def connections(self):
+        return self.metrics().sum("muster_api_connections")
+
+    def test_a_client_that_vanishes_in_mid_body_leaves_nothing(self):
+        before = self.connections()
+        gone = [self.post(100000, n) for n in (0, 1, 5000, 99999) for _ in range(5)]
+        while self.connections() < before + len(gone):
+            pass
+        self.assertEqual(self.client.get(CM)[0], 200)
+        for s in gone:
+            s.close()
+        while self.connections() > before:
+            pass
+        self.assertEqual(self.metrics().sum("apiserver_current_inflight_requests",
+                                            request_kind="mutating"), 0)
+        self.assertEqual(self.client.get(CM)[1]["items"], [])
+
+    def test_a_body_that_stops_is_waited_for_ten_seconds(self):
+        stopped = [self.post(1000, n) for n in (0, 1, 999)]
+        began = time.monotonic()
+        for s in stopped:
+            try:
+                got = s.recv(100)
+            except (ConnectionError, ssl.SSLError):
+                got = b""
+            self.assertFalse(got.startswith(b"HTTP/1.1 2"), got)
+            s.close()
+        self.assertGreater(time.monotonic() - began, 8)
+
+    def test_lines_that_are_no_request_get_no_answer_that_helps(self):
+        # libwebsockets answers most of them itself, and closes without an answer for others: it is
+        # to be one or the other, and nobody else may notice. Some it takes.
+        lenient = [b"GET /version", b"GET /version HTTP/9.9", b"GET  /version  HTTP/1.1",
+                   b"GET /version HTTP/1.1\r\n: x"]
+        lines = [b"GARBAGE", b"GET", b"GET ", b"\0\1\2\3", b"BREW /version HTTP/1.1",
+                 b"GET version HTTP/1.1", b" GET /version HTTP/1.1",
+                 b"GET /%zz HTTP/1.1", b"GET /" + b"a" * 9000,
+                 b"\xff\xfe HTTP/1.1", b"GET /version HTTP/1.1\r\nContent-Length: -1",
+                 b"GET /version HTTP/1.1\r\nContent-Length: x",
+                 b"POST " + CM.encode() + b" HTTP/1.1\r\nContent-Length: 99999999999999999999"]
+        for line in lines + lenient:
+            s = self.client.raw_socket()
+            try:
+                s.sendall(line + b"\r\nHost: x\r\n\r\n")
+                got = s.recv(100)
+            except (ConnectionError, ssl.SSLError, OSError):
+                got = b""
+            finally:
+                s.close()
+            if line in lenient:
+                self.assertTrue(got.startswith(b"HTTP/1.1 200 "), (line, got))
+            else:
+                self.assertTrue(not got or re.match(b"HTTP/1[.][01] 4", got), (line, got))
+            self.assertEqual(self.client.request("GET", "/version")[0], 200)
 
 
 class Future(Case):
