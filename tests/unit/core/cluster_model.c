@@ -990,10 +990,14 @@ static void set_status(struct model *m, struct model_copy *c, const char *kubefl
 {
 	auto_buf b = BUF_INIT;
 
-	if (c->kind->type == TYPE_JOB || c->kind->type == TYPE_JOB_SET)
+	if (c->kind->type == TYPE_JOB_SET)
+		buf_addf(&b,
+			 "{\"replicatedJobsStatus\":[{\"name\":\"w\",\"ready\":%d,\"active\":%d}],"
+			 "\"conditions\":[%s]}",
+			 !*batch, !*batch, batch);
+	else if (c->kind->type == TYPE_JOB)
 		buf_addf(&b, "{\"active\":%" PRId64 ",%s\"conditions\":[%s]}",
-			 *batch ? (int64_t)0 : c->n_pods,
-			 c->kind->type == TYPE_JOB ? "\"startTime\":\"t\"," : "", batch);
+			 *batch ? (int64_t)0 : c->n_pods, "\"startTime\":\"t\",", batch);
 	else
 		buf_addf(&b,
 			 "{\"conditions\":[{\"type\":\"Created\",\"status\":\"True\"},{\"type\":"

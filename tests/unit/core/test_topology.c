@@ -619,6 +619,46 @@ static void a_gang_that_loses_a_node_keeps_to_its_rack_or_moves_whole(void **sta
 	free(small_uid);
 }
 
+/* A JobSet makes all its pods anew anyway: the same copy, and other domains for them. */
+static void a_job_set_gets_other_domains_in_place(void **state)
+{
+	struct world *w = *state;
+	struct model *m = site(w, "c1", 8);
+
+	m->run_time = 100000 * USEC_PER_SEC;
+	assert_int_equal(
+	    world_create(
+		w, TYPE_JOB_SET,
+		"{'apiVersion':'jobset.x-k8s.io/v1alpha2','kind':'JobSet','metadata':{'name':"
+		"'set','namespace':'default'},'spec':{'replicatedJobs':[{'name':'w','replicas':2,"
+		"'template':{'spec':{'parallelism':2,'completions':2,'template':{'metadata':{"
+		"'annotations':{" SLICES(
+		    "2") "}},'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'i',"
+			 "'resources':{'requests':{'cpu':'8'}}}]}}}}}]}}"),
+	    ERR_NONE);
+	world_settle(w);
+	struct model_copy *copy = model_copy(m, "default", "set");
+	assert_non_null(copy);
+	assert_true(is_in_its_racks(m, "set"));
+	model_add_node(m, "c1-n5", 8, 0);
+	model_place_node(m, "c1-n5", "B", "r3");
+	model_remove_node(m, "c1-n0");
+	world_settle(w);
+	wait_a_little(w);
+	assert_ptr_equal(model_copy(m, "default", "set"), copy);
+	assert_string_equal(world_record(w, TYPE_JOB_SET, "default", "set")->domains,
+			    "[[{},{\"" RACK "\":\"r2\"},2,{\"" RACK "\":\"r3\"},2]]");
+	model_recreate(m, copy, true);
+	world_settle(w);
+	size_t in_r2 = 0, in_r3 = 0;
+	for (int i = 0; i < 4; i++) {
+		in_r2 += is_on(m, "set", i, "c1-n2", "c1-n3");
+		in_r3 += is_on(m, "set", i, "c1-n4", "c1-n5");
+	}
+	assert_int_equal(in_r2, 2);
+	assert_int_equal(in_r3, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -632,6 +672,7 @@ int main(void)
 	    STORY(a_restart_lets_go_of_those_that_are_left),
 	    STORY(a_member_that_refuses_to_let_go_is_told_of),
 	    STORY(an_assignment_names_every_domain),
+	    STORY(a_job_set_gets_other_domains_in_place),
 	    STORY(slices_that_must_leave_a_rack_start_anew_elsewhere),
 	    STORY(a_level_that_the_topology_lacks_holds_nobody_up),
 	    STORY(a_leader_and_its_workers_share_a_rack),
