@@ -219,6 +219,8 @@ void kueue_queues_set_priority(struct kueue_queues *q, struct kueue_workload *w,
 	kueue_holders_file(q->forest, w);
 	kueue_wake_charged(q, queue, w->uses, w->n_uses, w->priority);
 	queue->tree->changes++;
+	/* Others may preempt it now (Kueue: PriorityChanged of an admitted workload). */
+	kueue_wake_tree(q, queue->tree);
 }
 
 void kueue_queues_set_queue_order(struct kueue_queues *q, struct kueue_workload *w, int64_t at)

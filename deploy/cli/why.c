@@ -6,6 +6,7 @@
 #include "command.h"
 #include "job_ref.h"
 #include "sheet.h"
+#include "why_next.h"
 
 #include <inttypes.h>
 
@@ -123,8 +124,12 @@ static void print_kueue(const struct cJSON *k, struct buf *out)
 		buf_addf(out, "       inactive, %s: %s\n", json_str(k, "activeReason"),
 			 json_str(k, "activeMessage"));
 	if (until)
-		buf_addf(out, "       backs off until %s, after %" PRId64 " evictions\n", until,
+		buf_addf(out, "       backs off until %s", until);
+	if (until && command_number(k, "requeues"))
+		buf_addf(out, ", after %" PRId64 " time(s) of pods that were not ready",
 			 command_number(k, "requeues"));
+	if (until)
+		buf_add_char(out, '\n');
 	json_foreach (json_get(k, "checks"), check) {
 		const char *message = json_str(check, "message");
 		buf_addf(out, "CHECK  %s: %s%s%s\n", json_str(check, "name"),
@@ -166,6 +171,7 @@ static void print_why(const struct cJSON *tree, struct buf *out)
 	if (reason && reason[0])
 		buf_addf(out, "WHY    %s%s%s\n", reason, message && message[0] ? ": " : "",
 			 message ? message : "");
+	why_next_print(tree, out);
 	buf_addf(out, "POLICY %s\n", json_str(tree, "policy"));
 	if (json_get(tree, "gates") && (!cluster || !cluster[0]))
 		print_gates(json_get(tree, "gates"), out);

@@ -5,6 +5,7 @@
 #include "api/update.h"
 #include "api/write.h"
 #include "base/json.h"
+#include "kube/crd_builtin.h"
 #include <errno.h>
 
 /* One attempt. Sets of the struct managed borrow from the trees. */
@@ -77,11 +78,19 @@ static void keep_empty_maps(const struct cJSON *config, struct cJSON *object)
 	}
 }
 
+/* The definition of a compiled kind stays as it is whatever is applied: nobody is in the way. */
+static bool is_built_in(const struct call *c, const struct cJSON *live)
+{
+	return strcmp(c->kind->kind, "CustomResourceDefinition") == 0 &&
+	       strcmp(c->kind->group, "apiextensions.k8s.io") == 0 &&
+	       json_path(live, "metadata", "annotations", CRD_BUILTIN_ANNOTATION, NULL);
+}
+
 /* Merges; on a conflict the answer is complete. */
 static int merge(struct call *c, struct apply *a, struct err *reterr)
 {
 	struct managed_write by = write_manager(c);
-	bool force = request_bool(call_param(c, "force"));
+	bool force = request_bool(call_param(c, "force")) || is_built_in(c, a->live);
 	int r;
 
 	if (managed_read(&a->managed, json_path(a->live, "metadata", "managedFields", NULL), NULL) <

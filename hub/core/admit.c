@@ -6,25 +6,9 @@
 #include "core/kueue/workload_sync.h"
 #include "core/priority.h"
 #include "core/quota.h"
+#include "core/suspension.h"
 
 #include <errno.h>
-
-/* Puts `text` at offset `at` of a draft, behind the start of its metadata. */
-static void draft_insert(struct object_draft *d, size_t at, const char *text)
-{
-	size_t n = strlen(text), metadata_end = d->extents.metadata.at + d->extents.metadata.len;
-	struct store_extent *parts[] = {&d->extents.revision, &d->extents.spec, &d->extents.status};
-
-	d->json = xrealloc(d->json, d->len + n + 1);
-	memmove(d->json + at + n, d->json + at, d->len - at + 1);
-	memcpy(d->json + at, text, n);
-	d->len += n;
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		if (parts[i]->at >= at)
-			parts[i]->at += (uint32_t)n;
-	if (at < metadata_end)
-		d->extents.metadata.len += (uint32_t)n;
-}
 
 static void add_finalizer(struct object_draft *d, const char *finalizer)
 {
@@ -43,10 +27,10 @@ static void add_finalizer(struct object_draft *d, const char *finalizer)
 				return;
 		}
 		buf_addf(&text, any ? "\"%s\"," : "\"%s\"", finalizer);
-		draft_insert(d, at, text.ptr);
+		object_draft_replace(d, at, 0, text.ptr);
 	} else {
 		buf_addf(&text, "\"finalizers\":[\"%s\"],", finalizer);
-		draft_insert(d, d->extents.metadata.at + 1, text.ptr);
+		object_draft_replace(d, d->extents.metadata.at + 1, 0, text.ptr);
 	}
 	d->flags |= OBJECT_HAS_FINALIZERS;
 	if (strcmp(finalizer, OBJECT_HUB_FINALIZER) != 0)
@@ -55,8 +39,8 @@ static void add_finalizer(struct object_draft *d, const char *finalizer)
 
 #define STATUS_MEMBER ",\"status\":"
 
-/* The status that accepts a job (Created, for PyTorchJob and siblings) stands in the row that makes
- * it: a second row would cost as much as the first. */
+/* The status that accepts a job (Created, for PyTorchJob and siblings; Suspended) stands in the row
+ * that makes it: a second row would cost as much as the first. */
 static void add_accepted_status(const struct core *c, const struct command *cmd,
 				struct object_draft *d)
 {
@@ -64,12 +48,12 @@ static void add_accepted_status(const struct core *c, const struct command *cmd,
 	size_t value = strlen(STATUS_MEMBER), end = d->len;
 
 	buf_add_str(&member, STATUS_MEMBER);
-	job_accepted_status(cmd->kind, cmd->name, c->now, &member);
+	job_accepted_status(cmd->kind, cmd->name, suspension_is_on(cmd->kind, d), c->now, &member);
 	if (d->extents.status.len || member.len == value)
 		return;
 	while (d->json[--end] != '}')
 		;
-	draft_insert(d, end, member.ptr);
+	object_draft_replace(d, end, 0, member.ptr);
 	d->extents.status =
 	    (struct store_extent){(uint32_t)(end + value), (uint32_t)(member.len - value)};
 }
@@ -110,8 +94,10 @@ int admit_command(struct core *c, struct command *cmd)
 		add_finalizer(&cmd->draft, finalizer);
 	if (k->is_job && (workload_admit_job(c, cmd) < 0 || quota_admit_job(c, cmd) < 0))
 		return err_errno(cmd->err.kind);
-	if (k->is_job && cmd->verb == COMMAND_CREATE)
+	if (k->is_job && cmd->verb == COMMAND_CREATE) {
+		suspension_admit(c, cmd);
 		add_accepted_status(c, cmd, &cmd->draft);
+	}
 	if (finalizer)
 		return check_size(cmd);
 	if (k->type == TYPE_WORKLOAD)

@@ -3,6 +3,7 @@
 #include "core/admission/pump.h"
 #include "core/dispatch/amend.h"
 #include "core/job.h"
+#include "core/kueue/workload.h"
 #include "core/member.h"
 #include "core/object_writer.h"
 #include "core/swap/swap.h"
@@ -272,7 +273,9 @@ static void add_spec(const struct core *c, const struct job *j, struct buf *b)
 	} else {
 		add_components(b, j);
 	}
-	buf_addf(b, ",\"schedulePriority\":{\"priority\":%d}", j->priority);
+	/* What orders it, also when it is over: its Workload's, where a queue of Kueue has it. */
+	buf_addf(b, ",\"schedulePriority\":{\"priority\":%d}",
+		 j->workload ? j->workload->priority : j->priority);
 	if (m) {
 		buf_add_str(b, ",\"clusters\":[{\"name\":");
 		buf_add_json_str(b, span_of(m->name));

@@ -10,6 +10,7 @@
 #include "core/queue_unit.h"
 #include "core/recorder.h"
 #include "core/retention.h"
+#include "core/suspension.h"
 
 #include <errno.h>
 
@@ -82,8 +83,10 @@ static void flush_status(struct core *c, struct job *j)
 	    !span_eq(store_object_part(&o, o.extents.status),
 		     span_make(j->status, j->status_len)) &&
 	    object_draft_splice_status(&o, span_make(j->status, j->status_len), j->status_finished,
-				       &draft, NULL) == 0)
+				       &draft, NULL) == 0) {
+		suspension_follow(j, &draft);
 		(void)core_put(c, j->kind, span_of(j->ns), span_of(j->name), &draft);
+	}
 	free(j->status);
 	j->status = NULL;
 	j->status_written = c->now;

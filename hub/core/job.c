@@ -477,7 +477,7 @@ void job_event_add(struct core *c, struct job *j, const char *type, const char *
 	va_start(ap, fmt);
 	(void)vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	add_event(c, j, (struct job_event){type, reason, xstrdup(line), false});
+	add_event(c, j, (struct job_event){type, reason, xstrdup(line), false, NULL});
 }
 
 void job_queue_event(struct core *c, struct job *j, const char *type, const char *reason,
@@ -489,7 +489,7 @@ void job_queue_event(struct core *c, struct job *j, const char *type, const char
 	va_start(ap, fmt);
 	(void)vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	add_event(c, j, (struct job_event){type, reason, xstrdup(line), true});
+	add_event(c, j, (struct job_event){type, reason, xstrdup(line), true, NULL});
 }
 
 void job_add_totals(const struct job *j, struct buf *out)

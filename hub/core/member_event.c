@@ -86,6 +86,14 @@ static bool find_finished(struct core *c, const struct member *m, const struct h
 	return true;
 }
 
+/* A copy is made suspended and then started: that is how it is sent, and happens to nobody. Like
+ * the condition Suspended it is told only of a job that was taken back. */
+static bool is_of_dispatch(const struct job *j, const struct heard *h)
+{
+	return span_is(h->reason, "Suspended") && j->dispatch.step != DISPATCH_STOPPING &&
+	       j->dispatch.step != DISPATCH_PARKED;
+}
+
 static bool find_job(struct core *c, const struct member *m, const struct heard *h,
 		     struct subject *ret)
 {
@@ -99,7 +107,7 @@ static bool find_job(struct core *c, const struct member *m, const struct heard 
 	const struct job *j = job_by_key(c, kind->type, h->ns, h->object);
 	if (!j)
 		return find_finished(c, m, h, kind, ret);
-	if (member_of(c, j) != m || !span_is(h->uid, j->dispatch.uid))
+	if (member_of(c, j) != m || !span_is(h->uid, j->dispatch.uid) || is_of_dispatch(j, h))
 		return false;
 	subject_of(j, ret);
 	return true;

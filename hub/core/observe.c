@@ -14,6 +14,7 @@
 #include "core/quota.h"
 #include "core/restore.h"
 #include "core/retention.h"
+#include "core/suspension.h"
 
 #include <errno.h>
 
@@ -28,7 +29,7 @@ static void accept(struct core *c, struct job *j, bool has_status)
 	c->last_attempt = num_max(c->now, c->last_attempt + 1);
 	j->first_attempt = c->last_attempt;
 	if (!has_status)
-		job_accepted_status(j->kind, j->name, c->now, &status);
+		job_accepted_status(j->kind, j->name, j->user_suspended, c->now, &status);
 	else
 		j->status_written = c->now;
 	if (status.len) {
@@ -37,6 +38,11 @@ static void accept(struct core *c, struct job *j, bool has_status)
 		j->status_finished = false;
 		j->status_due = c->now;
 	}
+	if (j->kind->type == TYPE_JOB && suspension_begins(c, j))
+		vec_push(&j->events, ((struct job_event){.type = "Normal",
+							 .reason = "Suspended",
+							 .message = xstrdup("Job suspended"),
+							 .component = "job-controller"}));
 	j->binding_dirty = true;
 	core_job_dirty(c, j);
 }

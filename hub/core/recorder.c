@@ -95,10 +95,11 @@ void recorder_write_about(struct core *c, const struct recorder_event *e)
 	uint8_t uid[STORE_UID_LEN];
 	struct object_writer w;
 	struct object_draft draft;
-	uint64_t tail;
+	/* As client-go names them, in nanoseconds: a list by name is in the order of time, also
+	 * within the second that timestamps have. */
+	uint64_t tail = (uint64_t)c->now * 1000 + c->events_named++ % 1000;
 
 	registry_new_uid(c->registry, uid);
-	memcpy(&tail, uid, sizeof(tail));
 	(void)snprintf(name, sizeof(name), "%.*s.%016" PRIx64,
 		       (int)num_min((int64_t)e->name.len, 230), e->name.ptr, tail);
 	object_writer_begin(
@@ -122,7 +123,9 @@ void recorder_write(struct core *c, const struct job *j, const struct job_event 
 {
 	char component[192] = "default-scheduler";
 
-	if (e->of_queue) {
+	if (e->component) {
+		(void)snprintf(component, sizeof(component), "%s", e->component);
+	} else if (e->of_queue) {
 		int n = snprintf(component, sizeof(component), "%s/%s-kueue-controller",
 				 j->kind->group, j->kind->kind);
 		for (int i = 0; i < n && component[i]; i++)

@@ -151,7 +151,8 @@ struct job_event {	  /* waits to be recorded */
 	const char *type; /* Normal, Warning */
 	const char *reason;
 	char *message;
-	bool of_queue; /* said by its Kueue queue */
+	bool of_queue;	       /* said by its Kueue queue */
+	const char *component; /* who else says it; NULL: nobody else */
 };
 
 struct job {
@@ -393,6 +394,7 @@ struct core {
 	struct VEC(struct order *) orders;	   /* go out after the commit */
 	struct VEC(struct late_event) late_events; /* those from late_first on, oldest first */
 	size_t late_first;
+	uint64_t events_named; /* how many the recorder has named; for their order */
 	struct VEC(struct observed) observed;
 	struct map observed_keys; /* those waiting, so that each waits once */
 	/* Changes up to the first are queued or done with; the second is what is on disk of it. */

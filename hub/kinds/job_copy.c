@@ -355,13 +355,36 @@ int job_hub_status(uint16_t type, struct span member_status, bool suspended, str
 	return buf_ok(out) ? 0 : err_set(reterr, ERR_TOO_LARGE, "the status is too large");
 }
 
-void job_accepted_status(const struct kind *k, const char *name, usec now, struct buf *out)
+/* What the kind's own controller would write about a job that is made suspended. */
+static void add_suspended(uint16_t type, const char *at, struct buf *out)
+{
+	const char *reason = type == TYPE_JOB ? "JobSuspended" : "SuspendedJobs";
+	const char *message = type == TYPE_JOB ? "Job suspended" : "jobset is suspended";
+
+	if (type == TYPE_RAY_JOB)
+		buf_add_str(out, "{\"jobDeploymentStatus\":\"Suspended\"}");
+	else if (type == TYPE_RAY_CLUSTER)
+		buf_add_str(out, "{\"state\":\"suspended\"}");
+	else if (type == TYPE_JOB || type == TYPE_JOB_SET)
+		buf_addf(out,
+			 "{\"conditions\":[{\"type\":\"Suspended\",\"status\":\"True\","
+			 "\"reason\":\"%s\",\"message\":\"%s\",%s%s%s"
+			 "\"lastTransitionTime\":\"%s\"}]}",
+			 reason, message, type == TYPE_JOB ? "\"lastProbeTime\":\"" : "",
+			 type == TYPE_JOB ? at : "", type == TYPE_JOB ? "\"," : "", at);
+}
+
+void job_accepted_status(const struct kind *k, const char *name, bool suspended, usec now,
+			 struct buf *out)
 {
 	char at[CLOCK_TEXT_MAX];
 
-	if (!is_kubeflow(k->type))
-		return;
 	clock_format(now, at);
+	if (!is_kubeflow(k->type)) {
+		if (suspended)
+			add_suspended(k->type, at, out);
+		return;
+	}
 	buf_addf(
 	    out,
 	    "{\"conditions\":[{\"type\":\"Created\",\"status\":\"True\",\"reason\":\"%sCreated\","

@@ -96,8 +96,9 @@ const char *job_suspend_path(const struct kind *k);
  * stands, with Created, is to be kept. ERR_INVALID when it is no object. */
 int job_hub_status(uint16_t type, struct span member_status, bool suspended, struct buf *out,
 		   struct err *reterr) MUST_CHECK;
-/* The status that the hub writes when it accepts the job (PyTorchJob and siblings: Created), or
- * nothing. */
-void job_accepted_status(const struct kind *k, const char *name, usec now, struct buf *out);
+/* The status that the hub writes when it accepts the job: PyTorchJob and siblings are Created,
+ * others that are made suspended say so, as their controllers would. Nothing for the rest. */
+void job_accepted_status(const struct kind *k, const char *name, bool suspended, usec now,
+			 struct buf *out);
 
 #endif

@@ -110,6 +110,29 @@ static void add_autoscaler(const struct job_template *t, struct job_pod_set *set
 	add_amount(set, "memory", amount_of(requests, "memory", QUANTITY_WHOLE, 512 << 20), mem);
 }
 
+/* The Job that cleans Redis up asks 200m and 256Mi, when the head is gone: the head's first
+ * container counts as at least that (Kueue's pkg/controller/jobs/raycluster/common.go). */
+static void add_redis_cleanup(const struct job_template *t, struct job_pod_set *set,
+			      struct arena *mem)
+{
+	static const struct {
+		const char *resource;
+		unsigned flags;
+		int64_t least;
+	} asks[] = {{"cpu", QUANTITY_MILLI, 200}, {"memory", QUANTITY_WHOLE, 256 << 20}};
+	const struct cJSON *resources =
+	    json_get(json_first(json_path(t->node, "spec", "containers", NULL)), "resources");
+
+	for (size_t i = 0; i < ARRAY_LEN(asks); i++) {
+		const struct cJSON *from = json_get(resources, "requests");
+		if (!json_get(from, asks[i].resource))
+			from = json_get(resources, "limits");
+		int64_t has = from ? amount_of(from, asks[i].resource, asks[i].flags, 0) : 0;
+		if (has < asks[i].least)
+			add_amount(set, asks[i].resource, asks[i].least - has, mem);
+	}
+}
+
 static int read_pod_set(const struct job_template *t, struct arena *mem, struct job_digest *d,
 			struct field_errors *errors)
 {
@@ -118,6 +141,8 @@ static int read_pod_set(const struct job_template *t, struct arena *mem, struct 
 
 	if (r < 0)
 		return r;
+	if (t->redis_cleanup)
+		add_redis_cleanup(t, set, mem);
 	if (t->autoscaler)
 		add_autoscaler(t, set, mem);
 	if (!d->provisioning_request.ptr)

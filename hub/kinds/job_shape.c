@@ -203,9 +203,25 @@ static void push_group(const struct cJSON *group, const char *root, size_t i, st
 		    num_mul_sat(number(group, "replicas", 0), number(group, "numOfHosts", 1));
 }
 
+/* As KubeRay decides (ray-operator/controllers/ray/utils/util.go, IsGCSFaultToleranceEnabled): by
+ * the options, or by the older annotation of the job. */
+static bool has_fault_tolerant_gcs(const struct cJSON *job, const struct cJSON *cluster)
+{
+	const char *older =
+	    json_str(json_path(job, "metadata", "annotations", NULL), "ray.io/ft-enabled");
+	char text[8];
+	size_t n = 0;
+
+	for (; older && older[n] && n + 1 < sizeof(text); n++)
+		text[n] =
+		    (char)(older[n] >= 'A' && older[n] <= 'Z' ? older[n] + 'a' - 'A' : older[n]);
+	text[n] = '\0';
+	return json_get(cluster, "gcsFaultToleranceOptions") || strcmp(text, "true") == 0;
+}
+
 /* Head and groups; room for one template more. */
-static void push_cluster(const struct cJSON *cluster, const char *root, struct arena *mem,
-			 struct job_templates *ret)
+static void push_cluster(const struct cJSON *job, const struct cJSON *cluster, const char *root,
+			 struct arena *mem, struct job_templates *ret)
 {
 	const struct cJSON *head = json_get(cluster, "headGroupSpec");
 	const struct cJSON *groups = json_get(cluster, "workerGroupSpecs");
@@ -220,6 +236,7 @@ static void push_cluster(const struct cJSON *cluster, const char *root, struct a
 		t->count = 1;
 		t->autoscaler = json_bool(cluster, "enableInTreeAutoscaling", false);
 		t->autoscaler_options = json_get(cluster, "autoscalerOptions");
+		t->redis_cleanup = has_fault_tolerant_gcs(job, cluster);
 	}
 	json_foreach (groups, g)
 		push_group(g, root, i++, mem, ret);
@@ -228,7 +245,7 @@ static void push_cluster(const struct cJSON *cluster, const char *root, struct a
 static void job_templates_of_ray_cluster(const struct cJSON *job, struct arena *mem,
 					 struct job_templates *ret)
 {
-	push_cluster(json_get(job, "spec"), "spec", mem, ret);
+	push_cluster(job, json_get(job, "spec"), "spec", mem, ret);
 }
 
 /* The submitter starts when the cluster is up and needs next to nothing: it is not part of the
@@ -239,7 +256,7 @@ static void job_templates_of_ray(const struct cJSON *job, struct arena *mem,
 	const struct cJSON *spec = json_get(job, "spec");
 	struct cJSON *submitter = json_get(spec, "submitterPodTemplate");
 
-	push_cluster(json_get(spec, "rayClusterSpec"), "spec.rayClusterSpec", mem, ret);
+	push_cluster(job, json_get(spec, "rayClusterSpec"), "spec.rayClusterSpec", mem, ret);
 	const char *mode = json_str(spec, "submissionMode");
 	if (submitter || !mode || strcmp(mode, "K8sJobMode") == 0) {
 		struct job_template *t = push(ret);

@@ -23,6 +23,9 @@ struct job_template {
 	/* Ray: its controller adds the autoscaler's container, with these autoscalerOptions. */
 	bool autoscaler;
 	const struct cJSON *autoscaler_options;
+	/* Ray with a fault-tolerant GCS: when the cluster goes, a Job of its controller cleans
+	 * Redis up, in the head's place. */
+	bool redis_cleanup;
 };
 
 struct job_templates {

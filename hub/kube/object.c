@@ -345,6 +345,26 @@ int object_draft_splice_status(const struct store_object *o, struct span status,
 	return 0;
 }
 
+void object_draft_replace(struct object_draft *d, size_t at, size_t len, const char *text)
+{
+	size_t n = strlen(text), behind = at + len;
+	struct store_extent *parts[] = {&d->extents.revision, &d->extents.metadata,
+					&d->extents.spec, &d->extents.status};
+
+	if (n > len)
+		d->json = xrealloc(d->json, d->len - len + n + 1);
+	memmove(d->json + at + n, d->json + behind, d->len - behind + 1);
+	memcpy(d->json + at, text, n);
+	d->len = d->len - len + n;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		struct store_extent *p = parts[i];
+		if (p->at >= behind)
+			p->at = (uint32_t)(p->at - len + n);
+		else if (p->len && at < (size_t)p->at + p->len)
+			p->len = (uint32_t)(p->len - len + n);
+	}
+}
+
 void object_draft_change(const struct object_draft *d, const struct store_key *key,
 			 struct store_change *ret)
 {

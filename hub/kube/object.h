@@ -60,6 +60,10 @@ void object_draft_from_stored(const struct store_object *o, struct object_draft 
 int object_draft_splice_status(const struct store_object *o, struct span status, bool finished,
 			       struct object_draft *ret, struct err *reterr) MUST_CHECK;
 
+/* Replaces `len` bytes of the draft's text at `at`, which begin and end within one of its parts (or
+ * none), by `text`; the extents follow. The text stays JSON only if the caller sees to it. */
+void object_draft_replace(struct object_draft *d, size_t at, size_t len, const char *text);
+
 /* The store change of a draft: borrows from it. */
 void object_draft_change(const struct object_draft *d, const struct store_key *key,
 			 struct store_change *ret);

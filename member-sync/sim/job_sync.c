@@ -106,9 +106,16 @@ static void sync_training(struct sync *s)
 static void sync_batch(struct sync *s)
 {
 	struct sim_job *j = s->j;
+	struct conditions *conditions = &j->state.batch.conditions;
+	bool was = conditions_true(conditions, "Suspended");
 	if (batch_job_decide(&j->spec.batch, s->views.items, s->views.len, s->c->now,
 			     &j->state.batch, &s->plan))
 		(void)!put_status(s);
+	bool is = conditions_true(conditions, "Suspended");
+	if (j->ours && is != was)
+		cluster_event(s->c, j->kind, span_of(j->ns), span_of(j->name), span_of(j->uid_text),
+			      "job-controller", false, is ? "Suspended" : "Resumed", "%s",
+			      is ? "Job suspended" : "Job resumed");
 	carry_out(s);
 	if (cluster_jobs_finished(j) && j->ours)
 		cluster_event(s->c, j->kind, span_of(j->ns), span_of(j->name), span_of(j->uid_text),

@@ -251,10 +251,12 @@ def story_built_in(fleet):
                   json.dumps(before))}
     theirs["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [
         {"rule": "true"}]
-    done = kubectl.run("apply", "--server-side", "--force-conflicts", "-f", "-",
-                       stdin=json.dumps(theirs))
-    check(done.returncode == 0 and "serves jobsets.jobset.x-k8s.io itself" in done.stderr,
-          "an apply of another definition is fine, with a warning", done)
+    for k in fleet.kubectls():
+        for how in (["--server-side"], ["--server-side", "--force-conflicts"], []):
+            done = k.run("apply", *how, "-f", "-", stdin=json.dumps(theirs))
+            check(done.returncode == 0 and "serves jobsets.jobset.x-k8s.io itself" in done.stderr,
+                  f"{k.version}: apply {' '.join(how)} of another definition is fine, with a "
+                  "warning", done)
     after = json.loads(kubectl("get", "crd", "jobsets.jobset.x-k8s.io", "-o", "json"))["spec"]
     check(after == before, "and changes nothing")
     theirs["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {

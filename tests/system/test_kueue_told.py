@@ -76,7 +76,7 @@ def story_why_a_job_waits(fleet):
                                      ("lost", "broken", "Misconfigured")):
         k("create", "-f", "-", stdin=job(name, queue_name, "2", "prod"))
         workloads.await_state(f"{name} waits", of(name, waits(reason)))
-    k("create", "-f", "-", stdin=job("short", "lq", "1", duration="1s"))
+    k("create", "-f", "-", stdin=job("short", "lq", "1", "prod", duration="1s"))
     workloads.await_state("short is over", of("short", lambda o: is_true(o, "Finished")))
     says(fleet.muster("why", "job/waiter").stdout,
          "position 1 of 1 in lq", "WHY    WaitingForQuota",
@@ -91,7 +91,7 @@ def story_why_a_job_waits(fleet):
             fleet.muster("jobs", "-n", "default").stdout.splitlines()[1:]}
     check(rows["waiter"][3:5] == ["lq", "1000"], "muster jobs: queue and the workload's priority",
           rows)
-    check(rows["short"][3] == "lq", "and the queue of one that is over", rows["short"])
+    check(rows["short"][3:5] == ["lq", "1000"], "and those of one that is over", rows["short"])
 
 
 def story_who_uses_which_quota(fleet):

@@ -354,7 +354,8 @@ static void forget_run(struct core *c, struct job *j)
 {
 	struct buf status = BUF_INIT;
 
-	job_accepted_status(j->kind, j->name, j->created, &status);
+	job_accepted_status(j->kind, j->name, j->workload || j->user_suspended, j->created,
+			    &status);
 	if (!status.len)
 		buf_add_str(&status, "{}");
 	free(j->status);

@@ -206,6 +206,10 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 		       SPAN_ARGS(queue), (c->now - w->queue_order) / USEC_PER_SEC);
 	if (n_checks) {
 		workload_set_checks(c, w, checks, n_checks);
+		if (c->kueue->settings.observability)
+			workload_set_condition(c, w, "Admitted", false,
+					       "UnsatisfiedAdmissionChecks",
+					       "The workload has not all checks ready");
 		provisioning_check_mark(c, w);
 	}
 	workload_count_usage(c, w);

@@ -27,10 +27,10 @@ static void hash_of(const struct kind *kind, const char *name, const char *uid,
 }
 
 const char *compose_name(const struct kind *kind, const char *job_name, const char *uid_text,
-			 char out[STORE_MAX_NAME + 1])
+			 int max, char out[STORE_MAX_NAME + 1])
 {
 	char digits[HASH_DIGITS + 1];
-	int room = STORE_MAX_NAME - HASH_DIGITS - 1;
+	int room = max - HASH_DIGITS - 1;
 	int n = 0;
 
 	hash_of(kind, job_name, uid_text, digits);

@@ -19,9 +19,12 @@ struct compose_options {
 };
 
 /* "<lower-case kind>-<job>-<5 hex>": the digits are the first of SHA-1 over kind, group, name and
- * uid, so that any implementation finds the same name. */
+ * uid, so that any implementation finds the same name. At most `max` characters: the job's name is
+ * cut, the digits stay. */
+#define COMPOSE_NAME_LONG  STORE_MAX_NAME
+#define COMPOSE_NAME_SHORT 63 /* ShortWorkloadNames: it fits into a label's value */
 const char *compose_name(const struct kind *kind, const char *job_name, const char *uid_text,
-			 char out[STORE_MAX_NAME + 1]);
+			 int max, char out[STORE_MAX_NAME + 1]);
 
 /*
  * The Workload of a job. Memory from `mem`, or borrowed from the digest. `priority` is left 0: the

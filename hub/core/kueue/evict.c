@@ -122,7 +122,26 @@ static void add_path(const struct core *c, uint32_t node, struct buf *out)
 	buf_addf(out, "/%.*s", SPAN_ARGS(kueue_forest_name(c->kueue->forest, node)));
 }
 
-void evict_preempted(struct core *c, struct workload *w, const struct workload *preemptor,
+/* Kueue's events to both sides (pkg/scheduler/preemption/preemption.go, IssuePreemptions). */
+static void tell_preemption(struct core *c, struct workload *w, struct workload *preemptor,
+			    const char *message)
+{
+	struct span queue = kueue_forest_name(c->kueue->forest, w->unit->queue);
+	char priorities[256];
+
+	(void)snprintf(priorities, sizeof(priorities),
+		       "preemptor effective priority: %d (base: %d, boost: %d); preemptee "
+		       "effective priority: %d (base: %d, boost: %d)",
+		       workload_priority(preemptor), preemptor->priority, preemptor->boost,
+		       workload_priority(w), w->priority, w->boost);
+	workload_event(c, w, "Normal", WORKLOAD_ADMISSION, "Preempted", "%s; %s", message,
+		       priorities);
+	workload_event(c, preemptor, "Normal", WORKLOAD_ADMISSION, "PreemptedWorkload",
+		       "Preempted workload %s (UID: %s) in ClusterQueue %.*s; %s", w->key,
+		       w->uid_text, SPAN_ARGS(queue), priorities);
+}
+
+void evict_preempted(struct core *c, struct workload *w, struct workload *preemptor,
 		     enum kueue_preempt_reason why)
 {
 	static const struct eviction preempted = {.reason = "Preempted", .cause = ""};
@@ -143,7 +162,7 @@ void evict_preempted(struct core *c, struct workload *w, const struct workload *
 	note_run(c, w);
 	tell_eviction(c, w, &preempted, text.ptr);
 	workload_set_condition(c, w, "Preempted", true, reason, "%s", text.ptr);
-	workload_event(c, w, "Normal", WORKLOAD_ADMISSION, "Preempted", "%s", text.ptr);
+	tell_preemption(c, w, preemptor, text.ptr);
 	w->requeued_as = "Preempted";
 	stop_job(c, w, text.ptr);
 }

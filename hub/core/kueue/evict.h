@@ -25,7 +25,7 @@ struct eviction {
 void evict_workload(struct core *c, struct workload *w, const struct eviction *e,
 		    const char *message);
 /* As a preemption that the engine has already begun (kueue_cycle_preempt). */
-void evict_preempted(struct core *c, struct workload *w, const struct workload *preemptor,
+void evict_preempted(struct core *c, struct workload *w, struct workload *preemptor,
 		     enum kueue_preempt_reason reason);
 /* spec.active=false, or a stopped queue: takes back what may not stay; who only reserves loses its
  * reservation and is not told an eviction. */

@@ -16,8 +16,10 @@ static void set_priority(struct core *c, struct workload *w, int32_t priority)
 		return;
 	w->priority = priority;
 	w->respec = w->job != NULL;
+	if (w->job)
+		w->job->binding_dirty = true;
 	if (w->unit)
-		kueue_queues_set_priority(c->kueue->queues, w->unit, priority);
+		kueue_queues_set_priority(c->kueue->queues, w->unit, workload_priority(w));
 	c->pump_wanted = true;
 }
 

@@ -42,6 +42,9 @@ struct kueue_settings {
 	bool admission_fair_sharing;	/* AdmissionFairSharing */
 	bool quota_check_strategy;	/* QuotaCheckStrategy */
 	bool observability;		/* UnadmittedWorkloadsObservability */
+	bool explicit_status;		/* UnadmittedWorkloadsExplicitStatus */
+	bool priority_boost;		/* PriorityBoost */
+	bool short_names;		/* ShortWorkloadNames */
 };
 
 /* Kueue's defaults. */

@@ -204,12 +204,17 @@ static struct workload *create_for(struct core *c, struct job *j)
 
 	registry_new_uid(c->registry, uid);
 	struct workload *w = workload_create(
-	    c, span_of(j->ns), span_of(compose_name(j->kind, j->name, j->uid_text, name)), uid);
+	    c, span_of(j->ns),
+	    span_of(compose_name(
+		j->kind, j->name, j->uid_text,
+		c->kueue->settings.short_names ? COMPOSE_NAME_SHORT : COMPOSE_NAME_LONG, name)),
+	    uid);
 	w->job = j;
 	j->workload = w;
 	w->created = c->now;
 	w->first_order = w->queue_order = j->first_attempt;
 	w->respec = true;
+	workload_tell_new(c, w);
 	job_queue_event(c, j, "Normal", "CreatedWorkload", "Created Workload: %s", w->key);
 	return w;
 }

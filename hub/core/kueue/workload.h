@@ -58,7 +58,8 @@ struct workload {
 
 	/* of its spec */
 	bool inactive;
-	int32_t priority;
+	int32_t priority; /* spec.priority */
+	int32_t boost;	  /* annotation priority-boost; 0 without the gate PriorityBoost */
 	enum workload_priority_source priority_source;
 	char *priority_class; /* or NULL */
 	int64_t max_execution;
@@ -106,6 +107,14 @@ struct workload {
 	size_t timer_at;
 	usec timer; /* INT64_MAX: none */
 };
+
+/* What orders it and says whom it may preempt: its priority with the boost, within int32. */
+static inline int32_t workload_priority(const struct workload *w)
+{
+	int64_t sum = (int64_t)w->priority + w->boost;
+
+	return (int32_t)(sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum);
+}
 
 /* ---- records ---- */
 

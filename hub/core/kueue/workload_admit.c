@@ -1,6 +1,8 @@
 #include "core/kueue/workload_admit.h"
 
 #include "base/json.h"
+#include "core/kueue/kueue.h"
+#include "core/kueue/priority_boost.h"
 #include "core/kueue/workload.h"
 
 static struct span part(struct span status, const char *key)
@@ -73,6 +75,8 @@ int workload_admit_command(struct core *c, struct command *cmd)
 
 	if (cmd->verb != COMMAND_CREATE && cmd->verb != COMMAND_UPDATE)
 		return 0;
+	if (c->kueue->settings.priority_boost && priority_boost_check(&cmd->draft, &cmd->err) < 0)
+		return err_errno(cmd->err.kind);
 	if (e.len)
 		now = span_make(cmd->draft.json + e.at, e.len);
 	if (cmd->verb == COMMAND_UPDATE &&

@@ -44,7 +44,7 @@ struct kueue_workload_spec workload_engine_spec(const struct core *c, struct wor
 	    .name = span_of(w->key),
 	    .uid = span_of(w->uid_text),
 	    .local_queue = w->queue ? w->queue->number : 0,
-	    .priority = w->priority,
+	    .priority = workload_priority(w),
 	    .created = w->created,
 	    .queue_order = w->queue_order,
 	    .pod_sets = compose_engine_sets(d, &c->kueue->settings.resources, mem),
@@ -209,6 +209,13 @@ static const char *plain_reason(const char *reason)
 	return strcmp(reason, "WaitingForPodsReady") == 0 ? "Waiting" : "Pending";
 }
 
+/* Beside QuotaReserved=False, which says why. */
+static void workload_set_unadmitted(struct core *c, struct workload *w)
+{
+	workload_set_condition(c, w, "Admitted", false, "NoReservation",
+			       "The workload has no reservation");
+}
+
 void workload_tell(struct core *c, struct workload *w, const char *reason, const char *message)
 {
 	if (w->told && strcmp(w->told, reason) == 0)
@@ -218,9 +225,20 @@ void workload_tell(struct core *c, struct workload *w, const char *reason, const
 	if (!c->kueue->settings.observability)
 		reason = plain_reason(reason);
 	workload_set_condition(c, w, "QuotaReserved", false, reason, "%s", message);
+	if (c->kueue->settings.observability)
+		workload_set_unadmitted(c, w);
 	workload_event(c, w, "Warning", WORKLOAD_ADMISSION, reason, "%s", message);
 	if (w->job)
 		settle_tell(c, w->job, reason);
+}
+
+void workload_tell_new(struct core *c, struct workload *w)
+{
+	if (!c->kueue->settings.explicit_status)
+		return;
+	workload_set_condition(c, w, "QuotaReserved", false, "PendingEvaluation",
+			       "Workload is pending evaluation in the scheduling queue");
+	workload_set_unadmitted(c, w);
 }
 
 /* The job's own words: a queue that does not exist holds it as ever, anything else holds it too. */

@@ -1,5 +1,4 @@
 #include "core/kueue/workload_restore.h"
-#include "core/kueue/ready.h"
 
 #include "base/json.h"
 #include "core/admission/settle.h"
@@ -9,9 +8,11 @@
 #include "core/kueue/compose.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/priority_boost.h"
 #include "core/kueue/priority_class.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_status.h"
+#include "core/kueue/ready.h"
 #include "core/retention.h"
 
 static usec created_at(const struct store_object *o, usec otherwise)
@@ -27,7 +28,8 @@ static usec created_at(const struct store_object *o, usec otherwise)
 
 /* ---- what the row says ---- */
 
-static void take_spec(struct core *c, struct workload *w, const struct workload_digest *d)
+static void take_spec(struct core *c, struct workload *w, const struct store_object *o,
+		      const struct workload_digest *d)
 {
 	w->inactive = d->inactive;
 	w->max_execution = d->max_execution_seconds;
@@ -35,9 +37,10 @@ static void take_spec(struct core *c, struct workload *w, const struct workload_
 	free(w->priority_class);
 	w->priority_class =
 	    d->priority_class.len ? xstrndup(d->priority_class.ptr, d->priority_class.len) : NULL;
-	if (w->priority != d->priority && w->unit)
-		kueue_queues_set_priority(c->kueue->queues, w->unit, d->priority);
 	w->priority = d->priority;
+	w->boost = priority_boost_read(c, o);
+	if (w->unit)
+		kueue_queues_set_priority(c->kueue->queues, w->unit, workload_priority(w));
 }
 
 /* The reasons that a queue's restart undoes, as static text. */
@@ -251,12 +254,12 @@ static bool was_given_back(const struct workload *w, const struct workload_statu
 	       !(s->quota_reserved.is && s->has_admission);
 }
 
-static void reconcile(struct core *c, struct workload *w, const struct workload_digest *d,
-		      const struct workload_status *s)
+static void reconcile(struct core *c, struct workload *w, const struct store_object *o,
+		      const struct workload_digest *d, const struct workload_status *s)
 {
 	bool was_inactive = w->inactive;
 
-	take_spec(c, w, d);
+	take_spec(c, w, o, d);
 	if (was_inactive && !w->inactive) {
 		w->requeues = 0;
 		w->requeue_at = 0;
@@ -300,7 +303,7 @@ static void begin(struct core *c, struct workload *w, const struct store_object 
 	w->first_order =
 	    w->job ? w->job->first_attempt : w->created + (usec)(o->create_revision % USEC_PER_SEC);
 	w->queue_order = w->first_order;
-	take_spec(c, w, d);
+	take_spec(c, w, o, d);
 	take_standing(c, w, s);
 	workload_enter_queue(c, w, d->queue_name);
 }
@@ -341,6 +344,8 @@ void workload_observe(struct core *c, const struct store_object *o)
 		workload_status_read(o, &mem, &s);
 		w = workload_create(c, o->key.ns, o->key.name, o->uid);
 		begin(c, w, o, &d, &s);
+		if (!s.quota_reserved.present)
+			workload_tell_new(c, w);
 		file_new(c, w, &d, &s);
 		return;
 	}
@@ -360,7 +365,7 @@ void workload_observe(struct core *c, const struct store_object *o)
 		return;
 	}
 	workload_status_read(o, &mem, &s);
-	reconcile(c, w, &d, &s);
+	reconcile(c, w, o, &d, &s);
 }
 
 /* A job's Workload was deleted by somebody: what it stood for is taken back, and it is made anew
@@ -417,18 +422,31 @@ bool workload_is_own_change(struct core *c, const struct store_object *o)
 
 /* ---- of a job ---- */
 
+/* Also one that was named before ShortWorkloadNames was set, or no longer was. */
+static bool find_of_job(struct core *c, const struct job *j, char name[STORE_MAX_NAME + 1],
+			struct store_object *ret)
+{
+	static const int lengths[] = {COMPOSE_NAME_LONG, COMPOSE_NAME_SHORT};
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_WORKLOAD);
+
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++)
+		if (registry_get(
+			c->batch, kind, span_of(j->ns),
+			span_of(compose_name(j->kind, j->name, j->uid_text, lengths[i], name)),
+			ret) == 0)
+			return true;
+	return false;
+}
+
 void workload_restore_job(struct core *c, struct job *j)
 {
-	const struct kind *kind = kind_by_type(c->kinds, TYPE_WORKLOAD);
 	char name[STORE_MAX_NAME + 1];
 	auto_arena mem = ARENA_INIT;
 	struct workload_digest d;
 	struct workload_status s;
 	struct store_object o;
 
-	if (j->finished || j->workload ||
-	    registry_get(c->batch, kind, span_of(j->ns),
-			 span_of(compose_name(j->kind, j->name, j->uid_text, name)), &o) < 0 ||
+	if (j->finished || j->workload || !find_of_job(c, j, name, &o) ||
 	    (o.flags & OBJECT_FINISHED) || workload_digest_unpack(o.digest, &mem, &d) < 0)
 		return;
 	workload_status_read(&o, &mem, &s);

@@ -22,6 +22,8 @@ struct kueue_workload_spec workload_engine_spec(const struct core *c, struct wor
 /* QuotaReserved=False with a new reason: condition, event, the job's verdict. Once per reason.
  * `reason` is static. */
 void workload_tell(struct core *c, struct workload *w, const char *reason, const char *message);
+/* One that has just come: with the gate UnadmittedWorkloadsExplicitStatus it says so. */
+void workload_tell_new(struct core *c, struct workload *w);
 
 /* Sums of its queues: what it reserves counts from the reservation on, what it uses from the
  * admission. Counting twice counts once. */

@@ -84,7 +84,8 @@ static int draft_from_job(struct core *c, struct workload *w, const struct store
 {
 	const struct job *j = w->job;
 	auto_arena mem = ARENA_INIT;
-	auto_buf digest = BUF_INIT, labels = BUF_INIT;
+	auto_buf digest = BUF_INIT, labels = BUF_INIT, annotations = BUF_INIT;
+	struct span v;
 	struct workload_digest d;
 	struct store_object job;
 	struct object_writer o;
@@ -98,6 +99,8 @@ static int draft_from_job(struct core *c, struct workload *w, const struct store
 	d.priority = w->priority;
 	d.inactive = w->inactive;
 	buf_addf(&labels, "{\"kueue.x-k8s.io/job-uid\":\"%s\"}", j->uid_text);
+	if (stored && json_text_path(stored->json, &v, "metadata", "annotations", NULL) == 0)
+		buf_add_span(&annotations, v);
 	object_writer_begin(&o, &(struct object_head){
 				    .kind = workload_kind(c),
 				    .ns = w->ns,
@@ -106,6 +109,7 @@ static int draft_from_job(struct core *c, struct workload *w, const struct store
 				    .created = w->created,
 				    .generation = ++w->generation,
 				    .labels = labels.ptr,
+				    .annotations = annotations.ptr,
 				    .owner_kind = j->kind,
 				    .owner_name = j->name,
 				    .owner_uid = j->uid,

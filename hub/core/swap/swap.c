@@ -202,7 +202,7 @@ bool swap_counts(const struct job *j, struct member *m, uint32_t set, uint32_t n
 
 int32_t swap_priority(const struct job *j)
 {
-	return j->workload ? j->workload->priority : j->priority;
+	return j->workload ? workload_priority(j->workload) : j->priority;
 }
 
 bool swap_is_of_placement(const struct job *j, const struct member *m, const struct member_pod *p)

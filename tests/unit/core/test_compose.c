@@ -283,6 +283,38 @@ static void a_head_with_an_autoscaler_asks_for_both(void **state)
 	done(&c);
 }
 
+/* The Job that cleans Redis up asks 200m and 256Mi: max(100m, 200m), max(2, 200m). */
+static void a_fault_tolerant_head_has_room_for_the_clean_up(void **state)
+{
+	struct composed c;
+
+	(void)state;
+	compose(
+	    TYPE_RAY_CLUSTER,
+	    "{'spec':{'gcsFaultToleranceOptions':{'redisAddress':'redis:6379'},'headGroupSpec':{"
+	    "'template':" POD("'100m'") "},'workerGroupSpecs':[]}}",
+	    &plain, &c);
+	expect_sets(&c, "head 1*200");
+	assert_int_equal(c.w.pod_sets[0].pod.requests[1].value, 256 << 20);
+	done(&c);
+	compose(TYPE_RAY_JOB,
+		"{'metadata':{'annotations':{'ray.io/ft-enabled':'True'}},'spec':{'rayClusterSpec':"
+		"{'enableInTreeAutoscaling':true,'headGroupSpec':{'template':" POD(
+		    "2") "},'workerGroupSpecs':[]}}}",
+		&plain, &c);
+	expect_sets(&c, "head 1*2500");
+	assert_int_equal(c.w.pod_sets[0].pod.requests[1].value, (256 << 20) + (512 << 20));
+	done(&c);
+	compose(
+	    TYPE_RAY_JOB,
+	    "{'metadata':{'annotations':{'ray.io/ft-enabled':'false'}},'spec':{'rayClusterSpec':"
+	    "{'headGroupSpec':{'template':" POD("2") "},'workerGroupSpecs':[]}}}",
+	    &plain, &c);
+	expect_sets(&c, "head 1*2000");
+	assert_int_equal(c.w.pod_sets[0].pod.n_requests, 1);
+	done(&c);
+}
+
 static void the_setting_counts_a_ray_jobs_submitter(void **state)
 {
 	const struct compose_options counted = {.ray_submitter = true};
@@ -334,19 +366,25 @@ static void names_are_those_that_kueue_gives(void **state)
 
 	(void)state;
 	/* SHA-1 of "Job\nbatch\ntrain\n<uid>" begins with 7950d, and so on. */
-	assert_string_equal(compose_name(hub_kind(TYPE_JOB), "train", UID, name),
+	assert_string_equal(compose_name(hub_kind(TYPE_JOB), "train", UID, COMPOSE_NAME_LONG, name),
 			    "job-train-7950d");
-	assert_string_equal(compose_name(hub_kind(TYPE_PYTORCH_JOB), "train", UID, name),
-			    "pytorchjob-train-2dfa6");
-	assert_string_equal(compose_name(hub_kind(TYPE_JOB_SET), "multislice", UID, name),
-			    "jobset-multislice-a9325");
-	assert_string_equal(compose_name(hub_kind(TYPE_RAY_JOB), "r", UID, name), "rayjob-r-e8e84");
+	assert_string_equal(
+	    compose_name(hub_kind(TYPE_PYTORCH_JOB), "train", UID, COMPOSE_NAME_LONG, name),
+	    "pytorchjob-train-2dfa6");
+	assert_string_equal(
+	    compose_name(hub_kind(TYPE_JOB_SET), "multislice", UID, COMPOSE_NAME_LONG, name),
+	    "jobset-multislice-a9325");
+	assert_string_equal(compose_name(hub_kind(TYPE_RAY_JOB), "r", UID, COMPOSE_NAME_LONG, name),
+			    "rayjob-r-e8e84");
 	memset(longest, 'a', STORE_MAX_NAME);
 	longest[STORE_MAX_NAME] = '\0';
-	compose_name(hub_kind(TYPE_JOB), longest, UID, name);
+	compose_name(hub_kind(TYPE_JOB), longest, UID, COMPOSE_NAME_LONG, name);
 	assert_int_equal(strlen(name), STORE_MAX_NAME);
 	assert_string_equal(name + STORE_MAX_NAME - 6, "-9b458");
 	assert_memory_equal(name, "job-aaa", 7);
+	compose_name(hub_kind(TYPE_JOB), longest, UID, COMPOSE_NAME_SHORT, name);
+	assert_int_equal(strlen(name), 63);
+	assert_string_equal(name + 57, "-9b458");
 }
 
 static void too_many_pod_sets_are_refused(void **state)
@@ -405,6 +443,7 @@ int main(void)
 	    cmocka_unit_test(a_ray_cluster_asks_head_and_groups),
 	    cmocka_unit_test(a_head_with_an_autoscaler_asks_for_both),
 	    cmocka_unit_test(a_ray_job_asks_head_and_groups_and_no_submitter),
+	    cmocka_unit_test(a_fault_tolerant_head_has_room_for_the_clean_up),
 	    cmocka_unit_test(the_setting_counts_a_ray_jobs_submitter),
 	    cmocka_unit_test(the_label_goes_before_the_default_class_and_that_before_the_pods),
 	    cmocka_unit_test(names_are_those_that_kueue_gives),

@@ -67,7 +67,9 @@ static void every_setting_is_taken(void **state)
 		  "'IgnoreUndeclared'},'objectRetentionPolicies':{'workloads':{'afterFinished':"
 		  "'0'}},'manageJobsWithoutQueueName':false,'countRaySubmitter':true,"
 		  "'featureGates':{'PartialAdmission':false,'PrioritizePreemptorWorkloads':true,"
-		  "'MultiKueue':true}}",
+		  "'MultiKueue':true,"
+		  "'PriorityBoost':true,'ShortWorkloadNames':true,"
+		  "'UnadmittedWorkloadsExplicitStatus':true}}",
 		  &s, &mem, "");
 	assert_true(s.engine.fair_sharing);
 	assert_int_equal(s.engine.n_fair_strategies, 1);
@@ -85,6 +87,7 @@ static void every_setting_is_taken(void **state)
 	assert_true(s.ray_submitter);
 	assert_false(s.engine.partial_admission);
 	assert_true(s.engine.prioritize_preemptors);
+	assert_true(s.priority_boost && s.short_names && s.explicit_status);
 	read_text(NULL, &s, &mem, "");
 }
 
@@ -158,9 +161,15 @@ static void what_is_unknown_or_has_no_effect_is_refused(void **state)
 	refused("{'featureGates':{'Bogus':true}}",
 		"kueue.featureGates.Bogus: unknown feature gate Bogus");
 	refused("{'featureGates':{'MultiKueue':false}}",
-		"kueue.featureGates.MultiKueue: MultiKueue is always on here");
-	refused("{'featureGates':{'ConcurrentAdmission':true}}",
-		"kueue.featureGates.ConcurrentAdmission: ConcurrentAdmission is always off here");
+		"kueue.featureGates.MultiKueue: MultiKueue is always on here: an AdmissionCheck of "
+		"MultiKueue names a job's members here");
+	refused(
+	    "{'featureGates':{'ConcurrentAdmission':true}}",
+	    "kueue.featureGates.ConcurrentAdmission: ConcurrentAdmission is always off here: this "
+	    "is not built here");
+	refused("{'featureGates':{'UnadmittedWorkloadsExplicitStatus':true,"
+		"'UnadmittedWorkloadsObservability':false}}",
+		"UnadmittedWorkloadsExplicitStatus needs UnadmittedWorkloadsObservability");
 	refused("{'featureGates':{'PartialAdmission':'yes'}}",
 		"kueue.featureGates.PartialAdmission: must be true or false");
 	refused("{'featureGates':{'FlavorFungibility':false}}",

@@ -111,7 +111,8 @@ static void whom_preemption_would_hit_is_told(void **state)
 {
 	struct world *w = *state;
 
-	world_join(w, "c1", 1, 4);
+	struct model *m = world_join(w, "c1", 1, 4);
+	m->run_time = 3600 * USEC_PER_SEC;
 	world_flavor(w, "a", "");
 	world_cluster_queue(w, "cq", "a", 4,
 			    ",'preemption':{'withinClusterQueue':'LowerPriority'}");
@@ -119,6 +120,8 @@ static void whom_preemption_would_hit_is_told(void **state)
 	world_priority(w, "prod", 1000);
 	world_priority(w, "dev", 100);
 	world_queued_job(w, "dev1", "lq", 1, 2, ",'kueue.x-k8s.io/priority-class':'dev'");
+	world_settle(w);
+	world_advance(w, USEC_PER_SEC); /* the later one goes first */
 	world_queued_job(w, "dev2", "lq", 1, 2, ",'kueue.x-k8s.io/priority-class':'dev'");
 	world_settle(w);
 	world_queued_job(w, "prod1", "lq", 1, 2, ",'kueue.x-k8s.io/priority-class':'prod'");

@@ -198,15 +198,39 @@ static void acceptance_writes_created_as_the_operator_does(void **state)
 {
 	(void)state;
 	auto_buf out = BUF_INIT;
-	job_accepted_status(hub_kind(TYPE_PYTORCH_JOB), "mnist", 0, &out);
+	job_accepted_status(hub_kind(TYPE_PYTORCH_JOB), "mnist", false, 0, &out);
 	assert_string_equal(out.ptr,
 			    "{\"conditions\":[{\"type\":\"Created\",\"status\":\"True\",\"reason\":"
 			    "\"PyTorchJobCreated\",\"message\":\"PyTorchJob mnist is created.\","
 			    "\"lastUpdateTime\":\"1970-01-01T00:00:00Z\",\"lastTransitionTime\":"
 			    "\"1970-01-01T00:00:00Z\"}]}");
 	buf_clear(&out);
-	job_accepted_status(hub_kind(TYPE_JOB), "j", 0, &out);
+	job_accepted_status(hub_kind(TYPE_JOB), "j", false, 0, &out);
 	assert_int_equal(out.len, 0);
+}
+
+static void a_job_that_is_made_suspended_says_so(void **state)
+{
+	(void)state;
+	auto_buf out = BUF_INIT;
+	job_accepted_status(hub_kind(TYPE_JOB), "j", true, 0, &out);
+	assert_string_equal(
+	    out.ptr, "{\"conditions\":[{\"type\":\"Suspended\",\"status\":\"True\",\"reason\":"
+		     "\"JobSuspended\",\"message\":\"Job suspended\",\"lastProbeTime\":"
+		     "\"1970-01-01T00:00:00Z\",\"lastTransitionTime\":"
+		     "\"1970-01-01T00:00:00Z\"}]}");
+	buf_clear(&out);
+	job_accepted_status(hub_kind(TYPE_JOB_SET), "j", true, 0, &out);
+	assert_string_equal(
+	    out.ptr, "{\"conditions\":[{\"type\":\"Suspended\",\"status\":\"True\",\"reason\":"
+		     "\"SuspendedJobs\",\"message\":\"jobset is suspended\","
+		     "\"lastTransitionTime\":\"1970-01-01T00:00:00Z\"}]}");
+	buf_clear(&out);
+	job_accepted_status(hub_kind(TYPE_RAY_JOB), "j", true, 0, &out);
+	assert_string_equal(out.ptr, "{\"jobDeploymentStatus\":\"Suspended\"}");
+	buf_clear(&out);
+	job_accepted_status(hub_kind(TYPE_RAY_CLUSTER), "j", true, 0, &out);
+	assert_string_equal(out.ptr, "{\"state\":\"suspended\"}");
 }
 
 int main(void)
@@ -221,6 +245,7 @@ int main(void)
 	    cmocka_unit_test(the_hubs_own_suspension_is_hidden),
 	    cmocka_unit_test(created_stays_until_the_member_says_more),
 	    cmocka_unit_test(acceptance_writes_created_as_the_operator_does),
+	    cmocka_unit_test(a_job_that_is_made_suspended_says_so),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,77 @@
+#include "core/suspension.h"
+
+#include "base/json.h"
+#include "core/kueue/kueue.h"
+#include "kinds/job_digest.h"
+
+#define FIELD "suspend"
+
+/* The object that holds the field: spec, or spec.runPolicy. */
+static int holder_of(const struct kind *k, const struct object_draft *d, struct span *ret)
+{
+	const char *path = job_suspend_path(k) + strlen("/spec/");
+	struct span spec = span_make(d->json + d->extents.spec.at, d->extents.spec.len);
+	char key[32];
+	size_t n = strcspn(path, "/");
+
+	*ret = spec;
+	if (!spec.len || json_text_type(spec) != JSON_OBJECT)
+		return -1;
+	if (!path[n])
+		return 0;
+	(void)snprintf(key, sizeof(key), "%.*s", (int)n, path);
+	return json_text_member(spec, key, ret) == 0 && json_text_type(*ret) == JSON_OBJECT ? 0
+											    : -1;
+}
+
+bool suspension_is_on(const struct kind *k, const struct object_draft *d)
+{
+	struct span holder, value;
+
+	return holder_of(k, d, &holder) == 0 && json_text_member(holder, FIELD, &value) == 0 &&
+	       span_is(value, "true");
+}
+
+static void set(const struct kind *k, struct object_draft *d, bool on)
+{
+	struct span holder, value, key;
+	const char *word = on ? "true" : "false";
+
+	if (holder_of(k, d, &holder) < 0)
+		return;
+	if (json_text_member(holder, FIELD, &value) == 0) {
+		if (!span_is(value, word))
+			object_draft_replace(d, (size_t)(value.ptr - d->json), value.len, word);
+		return;
+	}
+	size_t pos = 0;
+	bool any = json_text_next(holder, &pos, &key, &value);
+	char member[32];
+	(void)snprintf(member, sizeof(member), "\"" FIELD "\":%s%s", word, any ? "," : "");
+	object_draft_replace(d, (size_t)(holder.ptr - d->json) + 1, 0, member);
+}
+
+void suspension_admit(struct core *c, struct command *cmd)
+{
+	auto_arena mem = ARENA_INIT;
+	struct job_digest digest;
+
+	if (!cmd->draft.digest ||
+	    job_digest_unpack(span_make(cmd->draft.digest, cmd->draft.digest_len), &mem, &digest) <
+		0 ||
+	    !digest.queue_name.len || !kueue_manages(c, span_of(cmd->ns)))
+		return;
+	set(cmd->kind, &cmd->draft, true);
+}
+
+bool suspension_begins(struct core *c, const struct job *j)
+{
+	return j->user_suspended || (j->digest.queue_name.len && kueue_manages(c, span_of(j->ns)));
+}
+
+void suspension_follow(const struct job *j, struct object_draft *d)
+{
+	if (j->workload)
+		set(j->kind, d,
+		    j->dispatch.step != DISPATCH_STARTED && j->dispatch.step != DISPATCH_FINISHED);
+}
