@@ -2,10 +2,12 @@
 """The story of the ACK documentation (steps 1 to 3): a quota tree that lets one job out at a time,
 a gang policy, a PyTorchJob of one master and two workers, and what users see of it."""
 
+import os
 import re
 
 from muster_test import Fleet, check, main
 from muster_test import objects as make
+from muster_test.programs import program
 from muster_test.watch import is_true
 
 # Steps 1 and 2 of the documentation, as they stand there.
@@ -140,9 +142,12 @@ def the_story(fleet, http2):
     row = columns(shown[1])
     check(row[:3] == ["pytorch-test", cluster, "Running"] and row[-1] == "Y" and len(shown) == 2,
           "with one row, adopted", shown)
-    shown = fleet.muster("get", "pod", "-M", name="kubectl-amc").stdout.splitlines()
+    # kubectl finds what is called kubectl-amc on its PATH, beside the program as it was built.
+    cli = os.path.dirname(os.path.abspath(program("MUSTER", "deploy/cli/muster")))
+    shown = kubectl("amc", "get", "pod", "-M",
+                    env={"PATH": cli + ":" + os.environ["PATH"]}).splitlines()
     check(columns(shown[0]) == ["NAME", "CLUSTER", "READY", "STATUS", "RESTARTS", "AGE"],
-          "amc get pod -M: NAME CLUSTER READY STATUS RESTARTS AGE", shown)
+          "kubectl amc get pod -M: NAME CLUSTER READY STATUS RESTARTS AGE", shown)
     rows = sorted(columns(line)[:5] for line in shown[1:])
     check(rows == [[f"pytorch-test-{n}", cluster, "1/1", "Running", "0"]
                    for n in ("master-0", "worker-0", "worker-1")],
