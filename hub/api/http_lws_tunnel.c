@@ -29,12 +29,12 @@
  * answers we have the value of one header only; it ends the header block, and a Status follows,
  * which kubectl prints. The rest of the page comes after the answer, on a connection that is being
  * closed. */
-#define REFUSAL_BODY                                                                               \
-	"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","       \
-	"\"message\":\"this server takes no such method or protocol: connections to pods are "     \
-	"WebSockets here, not SPDY/3.1; use kubectl 1.31 or newer (when it is, its WebSocket was " \
+#define REFUSAL_BODY                                                                                 \
+	"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","         \
+	"\"message\":\"this server takes no such path, method or protocol: connections to pods are " \
+	"WebSockets here, not SPDY/3.1; use kubectl 1.31 or newer (when it is, its WebSocket was "   \
 	"refused first, and -v=4 shows why)\",\"reason\":\"Forbidden\",\"code\":403}\n"
-#define REFUSAL_LENGTH 306
+#define REFUSAL_LENGTH 312
 #define STRINGIFY_(x)  #x
 #define STRINGIFY(x)   STRINGIFY_(x)
 
