@@ -3,12 +3,10 @@
 says so."""
 
 import json
-import sys
-import unittest
 
 from client import Client, Server
-from test_api import CM, NS, Case as Base, config_map
-import test_api
+from session import CM, NS, Case as Base, config_map, main
+import session
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
@@ -101,7 +99,7 @@ class Case(Base):
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(PROGRAM, *cls.options)
+        cls.server = Server(session.PROGRAM, *cls.options)
         cls.client = Client(cls.server)
         events = cls.client.watch(CRDS)
         for d in (widgets(), gadgets()):
@@ -958,5 +956,4 @@ class Protobuf(Case):
 
 
 if __name__ == "__main__":
-    PROGRAM = test_api.PROGRAM = sys.argv.pop(1)
-    unittest.main(verbosity=2)
+    main()

@@ -1,0 +1,182 @@
+"""Who may come in, how connections are served, and how they end (kubernetes-api.md section 1)."""
+
+import gzip
+import json
+import socket
+import unittest
+
+from client import Client, Server
+from session import CM, Case, config_map, main
+import session
+
+
+class Access(Case):
+    def test_the_admin_token_is_accepted(self):
+        c = Client(self.server, token=self.server.text("pki/admin.token"))
+        self.must(200, c.get(CM))
+        c.close()
+
+    def test_a_wrong_token_is_unauthorized(self):
+        c = Client(self.server, token="no")
+        s = self.fails(401, "Unauthorized", c.get(CM))
+        self.assertEqual(s["message"], "Unauthorized")
+        self.fails(401, "Unauthorized", c.get("/version"))
+        c.close()
+
+    def test_anonymous_sees_version_and_health_only(self):
+        c = Client(self.server, cert=False)
+        self.must(200, c.get("/version"))
+        for path in ("/healthz", "/livez", "/readyz", "/readyz/ping"):
+            self.assertEqual(c.request("GET", path)[0], 200)
+        for path in ("/api", "/metrics", CM, "/versions"):
+            self.fails(401, "Unauthorized", c.get(path))
+        c.close()
+
+    def test_a_foreign_certificate_is_unauthorized(self):
+        other = Server(session.PROGRAM)
+        try:
+            c = Client(self.server, cert=False)
+            c.context.load_cert_chain(other.file("pki/admin.crt"), other.file("pki/admin.key"))
+            self.fails(401, "Unauthorized", c.get(CM))
+            c.close()
+        finally:
+            other.close()
+
+    def test_keys_are_for_their_owner_only(self):
+        import os
+        import stat
+        self.assertEqual(stat.S_IMODE(os.stat(self.server.file("pki")).st_mode), 0o700)
+        for name in os.listdir(self.server.file("pki")):
+            mode = os.stat(self.server.file("pki/" + name)).st_mode
+            self.assertEqual(stat.S_IMODE(mode), 0o600, name)
+
+    def test_one_may_ask_who_one_is_and_what_one_may(self):
+        r = self.must(201, self.client.post("/apis/authentication.k8s.io/v1/selfsubjectreviews",
+                                            {"kind": "SelfSubjectReview",
+                                             "apiVersion": "authentication.k8s.io/v1"}))
+        self.assertEqual(r["status"]["userInfo"]["username"], "muster-admin")
+        self.assertIn("system:masters", r["status"]["userInfo"]["groups"])
+        r = self.must(201, self.client.post(
+            "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+            {"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1",
+             "spec": {"resourceAttributes": {"verb": "create", "resource": "jobs",
+                                             "group": "batch"}}}))
+        self.assertIs(r["status"]["allowed"], True)
+
+
+class Connections(Case):
+    def test_a_pipelined_burst_is_answered_in_order(self):
+        s = self.client.raw_socket()
+        paths = ["/version", "/healthz", "/livez", "/version", "/readyz"]
+        s.sendall("".join("GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % p for p in paths).encode())
+        got = b""
+        while got.count(b"HTTP/1.1 200 OK") < len(paths):
+            piece = s.recv(65536)
+            self.assertTrue(piece, got)
+            got += piece
+        s.close()
+
+    def test_a_chunked_body_needs_a_length(self):
+        s = self.client.raw_socket()
+        s.sendall(b"POST " + CM.encode() + b" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked"
+                  b"\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+        self.assertTrue(s.recv(65536).startswith(b"HTTP/1.1 411 "))
+        s.close()
+
+    def test_a_client_that_vanishes_from_a_watch_is_noticed(self):
+        def watches():
+            text = self.client.request("GET", "/metrics")[2].decode()
+            for line in text.splitlines():
+                if line.startswith("apiserver_longrunning_requests"):
+                    return int(line.split()[-1])
+            return 0
+        before = watches()
+        w = [self.client.watch(CM, resourceVersion="0") for _ in range(10)]
+        self.assertEqual(watches(), before + 10)
+        for one in w:
+            one.connection.sock.shutdown(socket.SHUT_RDWR)
+            one.close()
+        for _ in range(2000):
+            if watches() == before:
+                break
+        self.assertEqual(watches(), before)
+
+    def test_a_client_that_vanishes_from_a_list_leaves_nothing(self):
+        # More than sockets and slices hold, so that the answer is under way.
+        data = {"k": "z" * 200000}
+        for i in range(60):
+            self.must(201, self.client.post(CM, config_map("gone-%d" % i, {"big": "yes"}, data)))
+        token = self.server.text("pki/admin.token").strip()
+        head = ("GET %s?labelSelector=big HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n"
+                % (CM, token)).encode()
+        for i in range(24):
+            s = self.client.raw_socket()
+            s.sendall(head)
+            for _ in range(i % 8):
+                s.recv(65536)
+            if i % 2:
+                s.shutdown(socket.SHUT_RDWR)
+            s.close()
+        found = self.must(200, self.client.get(CM, labelSelector="big"))["items"]
+        self.assertEqual([o["data"] for o in found], [data] * 60)
+
+    def test_a_watcher_that_reads_nothing_is_closed_and_others_are_not(self):
+        rv = self.must(200, self.client.get(CM))["metadata"]["resourceVersion"]
+        slow = self.client.raw_socket()
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.sendall(("GET %s?watch=true&resourceVersion=%s HTTP/1.1\r\nHost: x\r\n\r\n"
+                      % (CM, rv)).encode())
+        slow.recv(100)
+        good = self.client.watch(CM, resourceVersion=rv)
+        for i in range(24):
+            self.must(201, self.client.post(CM, config_map("slow-%d" % i,
+                                                           data={"k": "x" * 900000})))
+            self.assertEqual(good.next()["object"]["metadata"]["name"], "slow-%d" % i)
+        text = self.client.request("GET", "/metrics")[2].decode()
+        self.assertIn("apiserver_terminated_watchers_total 1\n", text)
+        good.close()
+        slow.close()
+
+    def test_a_thousand_requests_use_one_connection(self):
+        for _ in range(1000):
+            self.assertEqual(self.client.request("GET", "/version")[0], 200)
+
+    def test_a_large_object_goes_in_and_out(self):
+        data = {"k": "y" * 1000000}
+        self.must(201, self.client.post(CM, config_map("large", data=data)))
+        self.assertEqual(self.must(200, self.client.get(CM + "/large"))["data"], data)
+        status, headers, body = self.client.request("GET", CM + "/large",
+                                                    headers={"Accept-Encoding": "gzip"})
+        self.assertEqual(headers.get("Content-Encoding"), "gzip")
+        self.assertEqual(json.loads(gzip.decompress(body))["data"], data)
+
+
+class Stopping(unittest.TestCase):
+    def test_a_stop_ends_watches_with_a_bookmark_and_a_last_chunk(self):
+        server = Server(session.PROGRAM)
+        client = Client(server)
+        rv = client.get(CM)[1]["metadata"]["resourceVersion"]
+        w = client.watch(CM, resourceVersion=rv, allowWatchBookmarks="true")
+        client.post(CM, config_map("before-stop"))
+        self.assertEqual(w.next()["type"], "ADDED")
+        self.assertEqual(server.stop(), 0)
+        self.assertEqual([e["type"] for e in w.rest()], ["BOOKMARK"])
+        w.close()
+        client.close()
+        server.close()
+
+    def test_credentials_survive_a_restart(self):
+        server = Server(session.PROGRAM)
+        before = {n: server.text("pki/" + n) for n in ("ca.crt", "admin.crt", "admin.token")}
+        server.stop()
+        server.process.stdout.close()
+        server.start()
+        self.assertEqual(before, {n: server.text("pki/" + n) for n in before})
+        client = Client(server)
+        self.assertEqual(client.get(CM)[0], 200)
+        client.close()
+        server.close()
+
+
+if __name__ == "__main__":
+    main()
