@@ -34,6 +34,7 @@ enum phase { INITIAL, CATCH_UP, LIVE };
 struct watch {
 	struct feed_watcher feed; /* first */
 	struct call *call;
+	struct feed_frame *lent; /* a long one that is on its way, with a reference; or NULL */
 	struct read_options options;
 	struct render render;
 	enum phase phase;
@@ -59,18 +60,22 @@ static void destroy(struct watch *w)
 	call_api(w->call)->metrics.watches--;
 }
 
+/* In the middle of a frame there is no clean end: the client resumes from what it has. */
 static void close_watch(struct watch *w, bool clean)
 {
 	struct call *c = w->call;
+	struct feed_frame *lent = w->lent;
 	if (w->ended)
 		return;
 	w->ended = true;
 	destroy(w);
 	call_count(c);
-	if (clean)
+	if (clean && !lent)
 		http_stream_end(c->x);
 	else
 		http_abort(c->x);
+	if (lent) /* the watch went with its exchange */
+		feed_frame_unref(lent);
 }
 
 static void write_bookmark(struct watch *w, uint64_t revision, bool initial_end, struct buf *out)
@@ -109,19 +114,40 @@ static size_t gather(const struct feed_queue *q, struct span parts[MAX_PARTS])
 	return n;
 }
 
+/* A long frame is sent piece by piece: the library would keep a copy of what the client does not
+ * take, one for each watcher. */
+static void lend(struct watch *w, struct feed_frame *fr)
+{
+	fr->refs++;
+	w->lent = fr;
+	http_stream_lend(w->call->x, feed_frame_chunk(fr));
+}
+
+static void take_back(struct watch *w)
+{
+	struct feed_frame *fr = w->lent;
+	if (!fr || !http_stream_ready(w->call->x))
+		return;
+	w->lent = NULL;
+	feed_frame_unref(fr);
+}
+
 static void flush(struct feed_watcher *fw)
 {
 	struct watch *w = (struct watch *)fw;
 	struct http_exchange *x = w->call->x;
 	struct span parts[MAX_PARTS];
+	take_back(w);
 	while (fw->queue.len && http_stream_ready(x)) {
 		size_t n = gather(&fw->queue, parts);
-		if (n > 1) {
+		take_back(w);
+		if (n > 1)
 			http_stream_writev(x, parts, n);
-		} else {
+		else if (n == 1)
 			http_stream_chunk(x, feed_frame_chunk(feed_queue_peek(&fw->queue, 0)));
-			n = 1;
-		}
+		else
+			lend(w, feed_queue_peek(&fw->queue, 0));
+		n = n ? n : 1;
 		while (n--) {
 			const struct feed_frame *fr = feed_queue_peek(&fw->queue, 0);
 			fw->cursor = fr->last;
@@ -129,7 +155,7 @@ static void flush(struct feed_watcher *fw)
 			feed_queue_pop(&fw->queue);
 		}
 	}
-	if (fw->queue.len)
+	if (fw->queue.len || w->lent)
 		http_stream_want(x);
 }
 
@@ -302,6 +328,7 @@ static void end_well(struct call *c)
 {
 	struct watch *w = watch_of(c);
 	struct buf out = BUF_INIT;
+	take_back(w);
 	if ((w->phase == LIVE || w->final_revision) && http_stream_ready(c->x)) {
 		while (w->feed.queue.len) {
 			const struct feed_frame *fr = feed_queue_peek(&w->feed.queue, 0);
@@ -352,6 +379,7 @@ static void step(struct watch *w)
 static void on_writable(struct call *c)
 {
 	struct watch *w = watch_of(c);
+	take_back(w);
 	if (w->phase == LIVE)
 		flush(&w->feed);
 	else
@@ -381,7 +409,8 @@ static void on_tick(struct call *c, usec now)
 {
 	struct watch *w = watch_of(c);
 	struct buf out = BUF_INIT;
-	if (now >= w->ends_at) {
+	take_back(w);
+	if (now >= w->ends_at && !w->lent) {
 		end_well(c);
 		return;
 	}
