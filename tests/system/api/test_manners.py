@@ -8,17 +8,16 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import unittest
 import uuid
 
+import session
 from client import Client, Server
 from prometheus import Metrics
 
-PROGRAM = None
 CM = "/api/v1/namespaces/default/configmaps"
 RBAC = "/apis/rbac.authorization.k8s.io/v1/"
 
@@ -46,19 +45,7 @@ def let_in(client, *users):
             pass  # the authorizer follows the store
 
 
-class Case(unittest.TestCase):
-    options = ()
-
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server(PROGRAM, *cls.options)
-        cls.client = Client(cls.server)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.client.close()
-        cls.server.close()
-
+class Case(session.Case):
     def metrics(self):
         status, headers, text = self.client.request("GET", "/metrics")
         self.assertEqual(status, 200)
@@ -185,7 +172,7 @@ class Authorities(unittest.TestCase):
             self.assertEqual(made.returncode, 0)
             os.environ["SSL_CERT_FILE"] = cert  # the server's system trusts it
             try:
-                server = Server(PROGRAM)
+                server = Server(session.PROGRAM)
             finally:
                 del os.environ["SSL_CERT_FILE"]
             client = Client(server, cert=False)
@@ -199,7 +186,7 @@ class Authorities(unittest.TestCase):
 
 class Ending(unittest.TestCase):
     def test_readyz_fails_first_then_all_ends_well(self):
-        server = Server(PROGRAM, "--drain", "1000")
+        server = Server(session.PROGRAM, "--drain", "1000")
         client = Client(server)
         watch = client.watch(CM, resourceVersion="0")
         self.assertEqual(client.request("GET", "/readyz")[0], 200)
@@ -222,7 +209,7 @@ class Ending(unittest.TestCase):
         server.close()
 
     def test_many_watches_and_writes_under_way_end_well(self):
-        server = Server(PROGRAM, "--durable", "--sync", "--drain", "50")
+        server = Server(session.PROGRAM, "--durable", "--sync", "--drain", "50")
         client = Client(server)
         watches = [client.watch(CM, resourceVersion="0") for _ in range(300)]
         made, broken = [[] for _ in range(16)], []
@@ -279,7 +266,7 @@ class Ending(unittest.TestCase):
 
 
     def test_clients_that_take_nothing_do_not_hold_up_the_end(self):
-        server = Server(PROGRAM)
+        server = Server(session.PROGRAM)
         client = Client(server)
         for i in range(40):
             client.post(CM, config_map("big-%d" % i, 200000))
@@ -587,7 +574,7 @@ class Future(Case):
         self.await_seats(0)
 
     def test_a_server_that_ends_waits_for_nothing(self):
-        server = Server(PROGRAM)
+        server = Server(session.PROGRAM)
         client = Client(server)
         sock = client.raw_socket()
         sock.sendall(("GET %s?resourceVersion=99999999 HTTP/1.1\r\nHost: x\r\n\r\n" % CM).encode())
@@ -698,5 +685,4 @@ class Queues(Case):
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
-    unittest.main(verbosity=2)
+    session.main()

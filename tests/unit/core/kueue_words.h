@@ -11,44 +11,24 @@
 
 #define STORY(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
-/* A field of a Job's Workload; "" when it has none. Static until the next call. */
+/* A field of a Job's Workload; "" when it has none. */
 static inline const char *wl(struct world *w, const char *job, const char *path)
 {
-	const struct job *j = world_record(w, TYPE_JOB, "default", job);
-	static char name[STORE_MAX_NAME + 1];
-
-	if (j && j->workload)
-		(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(j->workload->name));
-	return j && j->workload ? world_field(w, TYPE_WORKLOAD, "default", name, path) : "";
+	return world_workload(w, job, path);
 }
 
 /* A field of a condition of a Workload; "" when there is none. */
 static inline const char *condition(struct world *w, const char *ns, const char *name,
 				    const char *type, const char *field)
 {
-	char path[64];
-
-	for (int i = 0; i < 16; i++) {
-		(void)snprintf(path, sizeof(path), "status.conditions.%d.type", i);
-		if (strcmp(world_field(w, TYPE_WORKLOAD, ns, name, path), type) != 0)
-			continue;
-		(void)snprintf(path, sizeof(path), "status.conditions.%d.%s", i, field);
-		return world_field(w, TYPE_WORKLOAD, ns, name, path);
-	}
-	return "";
+	return world_condition(w, TYPE_WORKLOAD, ns, name, type, field);
 }
 
 /* The same of the Workload of a Job. */
 static inline const char *of_job(struct world *w, const char *job, const char *type,
 				 const char *field)
 {
-	const struct job *j = world_record(w, TYPE_JOB, "default", job);
-	char name[STORE_MAX_NAME + 1];
-
-	if (!j || !j->workload)
-		return "";
-	(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(j->workload->name));
-	return condition(w, "default", name, type, field);
+	return world_workload_condition(w, job, type, field);
 }
 
 /* `spec`: what is inside its braces. */
