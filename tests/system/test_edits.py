@@ -6,6 +6,7 @@ import json
 
 from muster_test import Fleet, check, main
 from muster_test import objects as make
+from muster_test.client import until
 from muster_test.watch import is_true
 
 GROUP = "kueue.x-k8s.io/v1beta2"
@@ -141,6 +142,9 @@ def story_an_image_of_a_queued_job(fleet):
         not o["spec"]["runPolicy"]["suspend"] and o["spec"]["pytorchReplicaSpecs"]["Worker"][
             "template"]["spec"]["containers"][0]["image"].endswith(":2")))
     event(fleet, "train", "DeletedWorkload", "Deleted not matching Workload: default/")
+    # The hub shows it as started when the copy's first pods are known, which is after the copy is.
+    until("the job is shown as started anew", lambda: not fleet.client.get(
+        "pytorchjobs", "train")["spec"]["runPolicy"]["suspend"])
     said = k.run("patch", "pytorchjob/train", "--type=merge", "-p",
                  json.dumps({"spec": {"runPolicy": {"suspend": True}}}))
     check("it belongs to the job's queue" in said.stderr, "suspend is the queue's", said.stderr)
