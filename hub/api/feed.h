@@ -18,9 +18,10 @@
  * the longest. A round begins when all of the last one is out: on a loop that is late, rounds
  * become longer, and fewer.
  *
- * Bounds: frames that are alive together at most FEED_MAX_BYTES; beyond it watchers that lag lose
+ * Bounds: frames that are queued together at most FEED_MAX_BYTES; beyond it watchers that lag lose
  * their queue and go on from the log, at their own pace. A watcher with more than WATCH_MAX_LAG
- * queued is closed; it may resume from its last revision.
+ * queued is closed; it may resume from its last revision. Beside its queue a watcher keeps at most
+ * one frame, a long one that is on its way out (watch.c).
  */
 #include "api/feed_frame.h"
 #include "api/task.h"
@@ -78,7 +79,8 @@ struct feed_watcher {
 };
 
 /* A part of the program that follows a few kinds: called on the loop, in the order of the log, for
- * every row of the feed's store after feed_revision() at the time of feed_observe(). */
+ * every row of the feed's store after feed_revision() at the time of feed_observe(). It sees a row
+ * with the watchers' round, FEED_REST_MAX after its commit where there are many. */
 struct feed_observer {
 	const uint16_t *types; /* static */
 	size_t n_types;
