@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include <math.h>
 #include <openssl/evp.h>
 
 /* Of one map: setting a key looks at all that are there. */
@@ -20,6 +21,7 @@ static const struct {
     {"authz", "authorization.k8s.io/v1"},
     {"authn", "authentication.k8s.io/v1"},
     {"rbac", "rbac.authorization.k8s.io/v1"},
+    {"apiext", "apiextensions.k8s.io/v1"},
 };
 
 struct reader {
@@ -47,11 +49,15 @@ static bool read_varint(struct reader *r, uint64_t *ret)
 	return false;
 }
 
-static bool skip_fixed(struct reader *r, size_t n)
+static bool read_fixed(struct reader *r, size_t n, uint64_t *ret)
 {
+	uint64_t v = 0;
 	if ((size_t)(r->end - r->p) < n)
 		return false;
+	for (size_t i = 0; i < n; i++)
+		v |= (uint64_t)r->p[i] << 8 * i;
 	r->p += n;
+	*ret = v;
 	return true;
 }
 
@@ -66,9 +72,9 @@ static bool read_item(struct reader *r, struct item *ret)
 	case 0:
 		return read_varint(r, &ret->value);
 	case 1:
-		return skip_fixed(r, 8);
+		return read_fixed(r, 8, &ret->value);
 	case 5:
-		return skip_fixed(r, 4);
+		return read_fixed(r, 4, &ret->value);
 	case 2:
 		if (!read_varint(r, &n) || n > (uint64_t)(r->end - r->p))
 			return false;
@@ -163,14 +169,40 @@ static struct cJSON *make_quantity(struct span message, bool *bad)
 	return find_item(message, 1, &text) ? make_string(text.bytes, bad) : json_new_str("0");
 }
 
-static struct cJSON *make_raw(struct span message, bool *bad)
+/* JSON text, to stand in an object at `depth`. */
+static struct cJSON *make_raw(struct span message, int depth, bool *bad)
 {
+	struct json_limits limits = {.max_depth = JSON_MAX_DEPTH - depth};
 	struct cJSON *node = NULL;
 	struct item raw = {0};
 	if (find_item(message, 1, &raw) && raw.bytes.len &&
-	    json_parse(raw.bytes, NULL, &node, NULL) < 0)
+	    (limits.max_depth <= 0 || json_parse(raw.bytes, &limits, &node, NULL) < 0))
 		*bad = true;
 	return node;
+}
+
+/* As Go writes it: a whole number without a point, others with as few digits as say which. */
+static struct cJSON *make_double(uint64_t bits, bool *bad)
+{
+	char text[40];
+	double v, back = 0;
+	memcpy(&v, &bits, sizeof(v));
+	if (!isfinite(v)) {
+		*bad = true;
+		return NULL;
+	}
+	if (fabs(v) < 1e15) {
+		int64_t whole = (int64_t)v;
+		back = (double)whole;
+		if (memcmp(&back, &v, sizeof(v)) == 0)
+			return json_new_int(whole);
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, v);
+		if (sscanf(text, "%lf", &back) == 1 && memcmp(&back, &v, sizeof(v)) == 0)
+			break;
+	}
+	return json_new_number(span_of(text));
 }
 
 static struct cJSON *make_extra_value(struct span message, bool *bad)
@@ -189,15 +221,41 @@ static struct cJSON *make_extra_value(struct span message, bool *bad)
 	return list;
 }
 
+/* The fields of a message into `object`, which stands `depth` deep in JSON, the root at 1. */
 static bool decode_message(struct span bytes, const struct protobuf_message *m,
 			   struct cJSON *object, int depth);
 
+static int wire_of(const struct protobuf_field *f)
+{
+	if (f->type == PROTOBUF_DOUBLE)
+		return 1;
+	return f->type == PROTOBUF_INTEGER || f->type == PROTOBUF_BOOLEAN ? 0 : 2;
+}
+
+static struct cJSON *make_message(const struct protobuf_field *f, struct span bytes, bool keep,
+				  int depth, bool *bad)
+{
+	const struct protobuf_message *m = &protobuf_messages[f->message];
+	struct cJSON *node = json_object(), *last = NULL;
+	bool either = f->flags & PROTOBUF_EITHER;
+	if (!decode_message(bytes, m, node, either ? depth : depth + 1))
+		*bad = true;
+	if (!either && (json_len(node) || keep))
+		return node;
+	json_foreach (node, child)
+		last = child;
+	if (last)
+		last = json_take_child(node, last);
+	json_free(node);
+	return last;
+}
+
+/* To stand in an object or list at `depth`. */
 static struct cJSON *make_value(const struct protobuf_field *f, const struct item *i, bool keep,
 				int depth, bool *bad)
 {
 	struct cJSON *node;
-	bool scalar = f->type == PROTOBUF_INTEGER || f->type == PROTOBUF_BOOLEAN;
-	if (scalar != (i->wire == 0)) {
+	if (i->wire != wire_of(f)) {
 		*bad = true;
 		return NULL;
 	}
@@ -219,20 +277,18 @@ static struct cJSON *make_value(const struct protobuf_field *f, const struct ite
 		return make_int_or_string(i->bytes, bad);
 	case PROTOBUF_RAW:
 	case PROTOBUF_FIELDS_V1:
-		return make_raw(i->bytes, bad);
+		return make_raw(i->bytes, depth, bad);
+	case PROTOBUF_JSON:
+		node = make_raw(i->bytes, depth, bad);
+		return node ? node : json_null();
 	case PROTOBUF_EXTRA_VALUE:
 		return make_extra_value(i->bytes, bad);
+	case PROTOBUF_DOUBLE:
+		return make_double(i->value, bad);
 	case PROTOBUF_MESSAGE:
 		break;
 	}
-	node = json_object();
-	if (!decode_message(i->bytes, &protobuf_messages[f->message], node, depth + 1))
-		*bad = true;
-	if (!json_len(node) && !keep) {
-		json_free(node);
-		return NULL;
-	}
-	return node;
+	return make_message(f, i->bytes, keep, depth, bad);
 }
 
 static struct cJSON *ensure_array(struct cJSON *object, const char *name)
@@ -272,8 +328,8 @@ static bool add_entry(struct cJSON *map, const struct protobuf_field *f, struct 
 	if (!name)
 		return false;
 	if (!find_item(entry, 2, &value))
-		value.wire = 2;
-	node = make_value(f, &value, true, depth, &bad);
+		value.wire = wire_of(f);
+	node = make_value(f, &value, true, depth + 1, &bad);
 	json_set(map, json_value_str(name), node);
 	json_free(name);
 	return !bad;
@@ -285,7 +341,7 @@ static bool add_field(struct cJSON *object, const struct protobuf_field *f, cons
 	bool bad = false;
 	if (f->flags & PROTOBUF_INLINE)
 		return i->wire == 2 &&
-		       decode_message(i->bytes, &protobuf_messages[f->message], object, depth + 1);
+		       decode_message(i->bytes, &protobuf_messages[f->message], object, depth);
 	if (f->flags & PROTOBUF_MAP)
 		return i->wire == 2 &&
 		       add_entry(json_ensure_object(object, f->name), f, i->bytes, depth);
@@ -293,7 +349,7 @@ static bool add_field(struct cJSON *object, const struct protobuf_field *f, cons
 		struct cJSON *list = ensure_array(object, f->name);
 		if (f->type == PROTOBUF_INTEGER && i->wire == 2)
 			return add_packed(list, i->bytes);
-		json_append(list, make_value(f, i, true, depth, &bad));
+		json_append(list, make_value(f, i, true, depth + 1, &bad));
 		return !bad;
 	}
 	json_set(object, f->name, make_value(f, i, f->flags & PROTOBUF_KEEP, depth, &bad));
@@ -305,7 +361,7 @@ static bool decode_message(struct span bytes, const struct protobuf_message *m,
 {
 	struct reader r = reader_of(bytes);
 	struct item i;
-	if (depth > PROTOBUF_MAX_DEPTH)
+	if (depth > JSON_MAX_DEPTH)
 		return false;
 	while (r.p < r.end) {
 		if (!read_item(&r, &i))
@@ -376,7 +432,7 @@ int protobuf_decode(struct span body, struct cJSON **ret, struct err *reterr)
 	object = json_object();
 	json_set(object, "apiVersion", json_new_span(version.bytes));
 	json_set(object, "kind", json_new_span(kind.bytes));
-	if (!decode_message(raw.bytes, m, object, 0)) {
+	if (!decode_message(raw.bytes, m, object, 1)) {
 		json_free(object);
 		return err_set(reterr, ERR_BAD_REQUEST, "malformed protobuf in %s", m->name);
 	}

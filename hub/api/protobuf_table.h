@@ -16,6 +16,8 @@ enum protobuf_type {
 	PROTOBUF_RAW,
 	PROTOBUF_FIELDS_V1,
 	PROTOBUF_EXTRA_VALUE,
+	PROTOBUF_DOUBLE,
+	PROTOBUF_JSON,
 	PROTOBUF_MESSAGE,
 };
 
@@ -24,6 +26,7 @@ enum protobuf_flag {
 	PROTOBUF_MAP = 2,
 	PROTOBUF_KEEP = 4, /* also when zero or empty */
 	PROTOBUF_INLINE = 8,
+	PROTOBUF_EITHER = 16, /* stands for the last of the message's fields that says something */
 };
 
 struct protobuf_field {

@@ -1,0 +1,61 @@
+/*
+ * The hub's side of the comparison with Kubernetes' own types (wire/): reads one case per line, as
+ * JSON, and answers each with one line of JSON.
+ *
+ *	{"op":"protobuf","body":"6b387300..."}	-> {"object":{}} or {"error":"","kind":"BadRequest"}
+ */
+#include "api/protobuf.h"
+#include "base/json.h"
+
+#include <errno.h>
+
+static int hex_digit(char c)
+{
+	return c >= 'a' ? c - 'a' + 10 : c - '0';
+}
+
+static void run_protobuf(const struct cJSON *c, struct buf *out)
+{
+	const char *hex = json_str(c, "body");
+	auto_buf body = BUF_INIT;
+	auto_json *object = NULL;
+	struct err e = ERR_INIT;
+
+	for (; hex && hex[0] && hex[1]; hex += 2)
+		buf_add_char(&body, (char)(hex_digit(hex[0]) << 4 | hex_digit(hex[1])));
+	if (protobuf_decode(buf_span(&body), &object, &e) == 0) {
+		buf_add_str(out, "{\"object\":");
+		json_print(object, out);
+	} else {
+		buf_add_str(out, "{\"error\":");
+		buf_add_json_str(out, span_of(e.text));
+		buf_addf(out, ",\"kind\":\"%s\"",
+			 e.kind == ERR_BAD_REQUEST	   ? "BadRequest"
+			 : e.kind == ERR_UNSUPPORTED_MEDIA ? "UnsupportedMediaType"
+							   : "other");
+	}
+	buf_add_char(out, '}');
+}
+
+int main(void)
+{
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+
+	while ((n = getline(&line, &cap, stdin)) > 0) {
+		auto_json *c = NULL;
+		auto_buf out = BUF_INIT;
+		struct err e = ERR_INIT;
+		if (json_parse(span_make(line, (size_t)n), NULL, &c, &e) < 0) {
+			fprintf(stderr, "bad case: %s: %s\n", line, e.text);
+			return 1;
+		}
+		run_protobuf(c, &out);
+		buf_add_char(&out, '\n');
+		(void)fwrite(out.ptr, 1, out.len, stdout);
+		(void)fflush(stdout);
+	}
+	free(line);
+	return 0;
+}
