@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include <math.h>
+#include "base/num.h"
 #include <openssl/evp.h>
 
 /* Of one map: setting a key looks at all that are there. */
@@ -181,28 +181,15 @@ static struct cJSON *make_raw(struct span message, int depth, bool *bad)
 	return node;
 }
 
-/* As Go writes it: a whole number without a point, others with as few digits as say which. */
 static struct cJSON *make_double(uint64_t bits, bool *bad)
 {
-	char text[40];
-	double v, back = 0;
+	char text[NUM_DOUBLE_TEXT];
+	double v;
 	memcpy(&v, &bits, sizeof(v));
-	if (!isfinite(v)) {
-		*bad = true;
-		return NULL;
-	}
-	if (fabs(v) < 1e15) {
-		int64_t whole = (int64_t)v;
-		back = (double)whole;
-		if (memcmp(&back, &v, sizeof(v)) == 0)
-			return json_new_int(whole);
-	}
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, v);
-		if (sscanf(text, "%lf", &back) == 1 && memcmp(&back, &v, sizeof(v)) == 0)
-			break;
-	}
-	return json_new_number(span_of(text));
+	if (num_format_double(v, text))
+		return json_new_number(span_of(text));
+	*bad = true;
+	return NULL;
 }
 
 static struct cJSON *make_extra_value(struct span message, bool *bad)

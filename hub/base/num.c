@@ -1,6 +1,11 @@
 #include "base/num.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 int num_parse_u64(struct span s, uint64_t max, uint64_t *ret)
 {
@@ -36,4 +41,27 @@ int num_parse_i64(struct span s, int64_t min, int64_t max, int64_t *ret)
 		return -ERANGE;
 	*ret = v;
 	return 0;
+}
+
+/* The bits, so that 0 and -0 are two. */
+static bool is_same_double(double a, double b)
+{
+	return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+const char *num_format_double(double v, char out[NUM_DOUBLE_TEXT])
+{
+	if (!isfinite(v))
+		return NULL;
+	if (fabs(v) < 1e15 && is_same_double((double)(int64_t)v, v)) {
+		snprintf(out, NUM_DOUBLE_TEXT, "%" PRId64, (int64_t)v);
+		return out;
+	}
+	/* 17 digits always tell doubles apart. */
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(out, NUM_DOUBLE_TEXT, "%.*g", digits, v);
+		if (is_same_double(strtod(out, NULL), v))
+			break;
+	}
+	return out;
 }

@@ -2,7 +2,7 @@
 #define BASE_NUM_H
 /*
  * Integers from outside: checked arithmetic, and text to number without locale, sign surprises
- * or trailing bytes. No floating point.
+ * or trailing bytes. Floating point is written only, where a wire format has it.
  */
 #include "base/compat.h"
 #include "base/span.h"
@@ -76,5 +76,10 @@ static inline int64_t num_max(int64_t a, int64_t b)
 int num_parse_u64(struct span s, uint64_t max, uint64_t *ret) MUST_CHECK;
 /* As above with an optional leading '-'. */
 int num_parse_i64(struct span s, int64_t min, int64_t max, int64_t *ret) MUST_CHECK;
+
+#define NUM_DOUBLE_TEXT 32
+/* A JSON number that reads back as just this double, with as few digits as do; NULL for infinities
+ * and what is not a number. Returns out. */
+const char *num_format_double(double v, char out[NUM_DOUBLE_TEXT]);
 
 #endif

@@ -1,5 +1,7 @@
 #include "base/num.h"
 
+#include <math.h>
+
 #include "test.h"
 
 static void unsigned_numbers_parse_up_to_their_maximum(void **state)
@@ -86,6 +88,38 @@ static void saturation_stays_at_the_right_end(void **state)
 	assert_true(num_min(-1, 2) == -1 && num_max(-1, 2) == 2);
 }
 
+static void doubles_are_written_with_as_few_digits_as_say_which(void **state)
+{
+	static const struct {
+		double v;
+		const char *want;
+	} cases[] = {
+	    {0, "0"},
+	    {-0.0, "-0"},
+	    {1, "1"},
+	    {-12345678901234, "-12345678901234"},
+	    {0.1, "0.1"},
+	    {1.0 / 3, "0.3333333333333333"},
+	    {-0.25, "-0.25"},
+	    {1e21, "1e+21"},
+	    {5e-324, "4.94065645841247e-324"},
+	    {1.7976931348623157e308, "1.7976931348623157e+308"},
+	    {0.1 + 0.2, "0.30000000000000004"},
+	    {INFINITY, NULL},
+	    {-INFINITY, NULL},
+	    {NAN, NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char text[NUM_DOUBLE_TEXT];
+		const char *got = num_format_double(cases[i].v, text);
+		if (cases[i].want)
+			assert_string_equal(got, cases[i].want);
+		else
+			assert_null(got);
+	}
+}
+
 RUN(T(unsigned_numbers_parse_up_to_their_maximum), T(anything_but_digits_is_no_number),
     T(signed_numbers_parse_at_the_edges), T(overflow_is_told_and_leaves_the_result_alone),
-    T(saturation_stays_at_the_right_end))
+    T(saturation_stays_at_the_right_end), T(doubles_are_written_with_as_few_digits_as_say_which))
