@@ -22,6 +22,14 @@ static const struct rank_order by_class_order = {.before = before_by_class};
 
 /* ---- their places in the lane ---- */
 
+/* Members of classes that are awake are the queue's active ones. */
+static void recount(struct kueue_class *c)
+{
+	size_t now = c->filed && !c->parked ? rank_len(&c->members) : 0;
+	c->lane->queue->n_active += now - c->counted;
+	c->counted = now;
+}
+
 static void lane_put(struct kueue_class *c)
 {
 	struct kueue_queue *queue = c->lane->queue;
@@ -31,6 +39,7 @@ static void lane_put(struct kueue_class *c)
 		return;
 	}
 	rank_list_insert(&c->lane->awake, c->turn, c, 0);
+	recount(c);
 	if (queue->n_awake == 0)
 		queue->settled = kueue_lane_settled(queue);
 	if (queue->n_awake++ == 0)
@@ -48,6 +57,7 @@ static void lane_take(struct kueue_class *c)
 		return;
 	}
 	rank_list_remove(&c->lane->awake, c->turn, c);
+	recount(c);
 	if (--queue->n_awake == 0) {
 		queue->slept = queue->tree->quiets;
 		kueue_lane_sync_live(queue);
@@ -145,8 +155,10 @@ static void class_rehead(struct kueue_class *c)
 	struct rank_node *first = rank_first(&c->members);
 	struct kueue_workload *head =
 	    first ? rank_entry(first, struct kueue_workload, by_class) : NULL;
-	if (head == c->head && c->filed)
+	if (head == c->head && c->filed) {
+		recount(c);
 		return;
+	}
 	lane_take(c);
 	kueue_parked_lift(c);
 	set_head(c, head);

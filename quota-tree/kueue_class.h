@@ -24,6 +24,7 @@ struct kueue_class {
 	struct kueue_workload *head;	    /* its first member, by which it is filed in the lane */
 	struct rank_key turn;		    /* of the head, or of the last that was */
 	bool filed;			    /* in lane->awake or lane->parked */
+	size_t counted;			    /* of its members, in queue->n_active */
 	bool parked;
 	bool restless, reserving, due;
 	uint64_t tried_wake;	   /* the tree's wake number when it was tried last */

@@ -51,8 +51,9 @@ struct kueue_queue {
 	struct kueue_workload *preemptor; /* at most one; sticky under BestEffortFIFO */
 	size_t in_tree;			  /* its place in tree->queues */
 	bool strict, fair, always_reclaims;
-	bool removed;	/* the forest has no such queue (any more) */
-	size_t n_awake; /* classes */
+	bool removed;	 /* the forest has no such queue (any more) */
+	size_t n_awake;	 /* classes */
+	size_t n_active; /* workloads of theirs */
 	/* While a class is awake, and until nobody moves after that: up to this wake all parked
 	 * ones had their turn. What stands behind a head that stays has not. */
 	uint64_t settled;

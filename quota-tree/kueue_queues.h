@@ -142,6 +142,7 @@ const char *kueue_queues_parked_reason(const struct kueue_workload *w);
 
 struct kueue_counts {
 	size_t pending;	  /* listed: in the heap, parked, backing off */
+	size_t active;	  /* of them in the heap; of a LocalQueue 0 */
 	size_t reserving; /* hold quota, admitted ones too */
 	size_t admitted;
 };

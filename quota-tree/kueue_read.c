@@ -36,7 +36,9 @@ static struct kueue_counts counts_of(const struct kueue_lane *lane)
 struct kueue_counts kueue_queues_count(const struct kueue_queues *q, uint32_t queue)
 {
 	const struct kueue_queue *at = find_queue(q, queue);
-	return at ? counts_of(&at->own) : (struct kueue_counts){0};
+	struct kueue_counts n = at ? counts_of(&at->own) : (struct kueue_counts){0};
+	n.active = at ? at->n_active : 0;
+	return n;
 }
 
 struct kueue_counts kueue_queues_count_local(const struct kueue_queues *q, uint32_t queue,

@@ -71,7 +71,7 @@ static int check_holders(const struct kueue_queues *q, const struct kueue_queue 
 }
 
 static int check_lane(const struct kueue_queues *q, const struct kueue_lane *lane, size_t *classed,
-		      size_t *awake, struct err *reterr)
+		      size_t *awake, size_t *active, struct err *reterr)
 {
 	const struct rank_list *lists[] = {&lane->awake, &lane->parked};
 	for (size_t t = 0; t < ARRAY_LEN(lists); t++) {
@@ -89,6 +89,7 @@ static int check_lane(const struct kueue_queues *q, const struct kueue_lane *lan
 				return wrong(reterr, q, lane->queue,
 					     "a class of a strict queue is parked");
 			*classed += rank_len(&c->members);
+			*active += c->parked ? 0 : rank_len(&c->members);
 		}
 	}
 	*awake += rank_list_len(&lane->awake);
@@ -98,10 +99,10 @@ static int check_lane(const struct kueue_queues *q, const struct kueue_lane *lan
 static int check_classes(const struct kueue_queues *q, const struct kueue_queue *queue,
 			 struct err *reterr)
 {
-	size_t classed = 0, awake = 0, pending = 0;
-	int r = check_lane(q, &queue->own, &classed, &awake, reterr);
+	size_t classed = 0, awake = 0, active = 0, pending = 0;
+	int r = check_lane(q, &queue->own, &classed, &awake, &active, reterr);
 	for (size_t i = 0; r == 0 && i < queue->locals.len; i++)
-		r = check_lane(q, queue->locals.items[i], &classed, &awake, reterr);
+		r = check_lane(q, queue->locals.items[i], &classed, &awake, &active, reterr);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < rank_list_len(&queue->own.pending); i++)
@@ -111,6 +112,8 @@ static int check_classes(const struct kueue_queues *q, const struct kueue_queue 
 	if (awake != queue->n_awake ||
 	    (awake > 0 || queue->open.len > 0) != kueue_link_is_in(&queue->live))
 		return wrong(reterr, q, queue, "the awake classes are miscounted");
+	if (active != queue->n_active)
+		return wrong(reterr, q, queue, "the active workloads are miscounted");
 	return kueue_wait_check(q, queue, reterr);
 }
 

@@ -6,7 +6,9 @@
  * a million of them do not hold up a batch: with more, the numbers are those of the last whole
  * count.
  */
+#include "core/kueue/kueue_metrics.h"
 #include "core/member.h"
+#include "core/metrics_text.h"
 #include "core/query.h"
 
 #include <inttypes.h>
@@ -18,26 +20,9 @@
 static const usec commit_bounds[CORE_COMMIT_BUCKETS] = {
     250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 1000000, 10000000};
 
-static void head(struct buf *b, const char *name, const char *type, const char *help)
-{
-	buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-static void add_value(struct buf *b, struct span s)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		if (s.ptr[i] == '"' || s.ptr[i] == '\\')
-			buf_add_char(b, '\\');
-		if (s.ptr[i] == '\n')
-			buf_add_str(b, "\\n");
-		else
-			buf_add_char(b, s.ptr[i]);
-	}
-}
-
 static void number(struct buf *b, const char *name, const char *type, const char *help, uint64_t v)
 {
-	head(b, name, type, help);
+	metrics_head(b, name, type, help);
 	buf_addf(b, "%s %" PRIu64 "\n", name, v);
 }
 
@@ -51,21 +36,16 @@ void query_count_commit(struct core_counters *k, usec took)
 	k->commit_time += took;
 }
 
-static void add_seconds(struct buf *b, usec t)
-{
-	buf_addf(b, "%" PRId64 ".%06" PRId64, t / USEC_PER_SEC, t % USEC_PER_SEC);
-}
-
 static void add_commits(const struct core_counters *k, struct buf *b)
 {
 	uint64_t n = 0;
 
-	head(b, "muster_commit_duration_seconds", "histogram",
-	     "Time of the store's commit of one batch.");
+	metrics_head(b, "muster_commit_duration_seconds", "histogram",
+		     "Time of the store's commit of one batch.");
 	for (size_t i = 0; i < CORE_COMMIT_BUCKETS; i++) {
 		n += k->commits[i];
 		buf_add_str(b, "muster_commit_duration_seconds_bucket{le=\"");
-		add_seconds(b, commit_bounds[i]);
+		metrics_seconds(b, commit_bounds[i]);
 		buf_addf(b, "\"} %" PRIu64 "\n", n);
 	}
 	n += k->commits[CORE_COMMIT_BUCKETS];
@@ -74,21 +54,23 @@ static void add_commits(const struct core_counters *k, struct buf *b)
 		 "\nmuster_commit_duration_seconds_count %" PRIu64
 		 "\nmuster_commit_duration_seconds_sum ",
 		 n, n);
-	add_seconds(b, k->commit_time);
+	metrics_seconds(b, k->commit_time);
 	buf_add_char(b, '\n');
 }
 
 static void add_members(const struct core *c, struct buf *b)
 {
-	head(b, "muster_member_ready", "gauge", "Whether a member cluster is ready, 1 or 0.");
+	metrics_head(b, "muster_member_ready", "gauge",
+		     "Whether a member cluster is ready, 1 or 0.");
 	vec_foreach (&c->members, p) {
 		if (!*p)
 			continue;
 		buf_add_str(b, "muster_member_ready{cluster=\"");
-		add_value(b, span_of((*p)->name));
+		metrics_label(b, span_of((*p)->name));
 		buf_addf(b, "\"} %d\n", (*p)->condition == MEMBER_READY);
 	}
-	head(b, "muster_member_nodes", "gauge", "Nodes of a member, and those that take pods.");
+	metrics_head(b, "muster_member_nodes", "gauge",
+		     "Nodes of a member, and those that take pods.");
 	vec_foreach (&c->members, p) {
 		static const char *const states[] = {"known", "usable"};
 		uint32_t n[2] = {0};
@@ -96,7 +78,7 @@ static void add_members(const struct core *c, struct buf *b)
 			cluster_view_node_counts(c->fleet, (*p)->view, &n[0], &n[1]);
 		for (size_t i = 0; *p && i < ARRAY_LEN(states); i++) {
 			buf_add_str(b, "muster_member_nodes{cluster=\"");
-			add_value(b, span_of((*p)->name));
+			metrics_label(b, span_of((*p)->name));
 			buf_addf(b, "\",state=\"%s\"} %" PRIu32 "\n", states[i], n[i]);
 		}
 	}
@@ -139,8 +121,8 @@ static void add_jobs(struct core *c, struct buf *b)
 	    [JOB_RUNNING] = "Running", [JOB_ENDING] = "Ending",	  [JOB_FINISHED] = "Finished"};
 
 	take_census(c);
-	head(b, "muster_jobs", "gauge",
-	     "Live jobs by phase; finished ones until they are written.");
+	metrics_head(b, "muster_jobs", "gauge",
+		     "Live jobs by phase; finished ones until they are written.");
 	for (size_t i = 0; i < JOB_PHASE_MAX; i++)
 		buf_addf(b, "muster_jobs{phase=\"%s\"} %zu\n", names[i], c->census.counted[i]);
 	number(b, "muster_jobs_admitted_total", "counter", "Jobs that were given quota and nodes.",
@@ -150,14 +132,6 @@ static void add_jobs(struct core *c, struct buf *b)
 }
 
 /* ---- quota ---- */
-
-static void add_amount(struct buf *b, struct span resource, int64_t v)
-{
-	if (span_is(resource, "cpu")) /* kept in thousandths */
-		buf_addf(b, "%" PRId64 ".%03d", v / 1000, (int)(v % 1000));
-	else
-		buf_add_i64(b, v);
-}
 
 static void add_quota_node(const struct core *c, uint32_t node, size_t *left, struct buf *b)
 {
@@ -176,11 +150,11 @@ static void add_quota_node(const struct core *c, uint32_t node, size_t *left, st
 				continue;
 			*left -= 1;
 			buf_add_str(b, "muster_quota{quota=\"");
-			add_value(b, elastic_tree_path(c->quota.tree, node));
+			metrics_label(b, elastic_tree_path(c->quota.tree, node));
 			buf_add_str(b, "\",resource=\"");
-			add_value(b, name);
+			metrics_label(b, name);
 			buf_addf(b, "\",value=\"%s\"} ", words[i]);
-			add_amount(b, name, values[i]);
+			metrics_amount(b, name, values[i]);
 			buf_add_char(b, '\n');
 		}
 	}
@@ -192,13 +166,14 @@ static void add_quota(const struct core *c, struct buf *b)
 	    c->quota.tree ? quota_tree_n_nodes(elastic_tree_quota_const(c->quota.tree)) : 0;
 	size_t left = MAX_QUOTA_SAMPLES;
 
-	head(b, "muster_quota", "gauge", "Quota tree: used, min and max in the resource's unit.");
+	metrics_head(b, "muster_quota", "gauge",
+		     "Quota tree: used, min and max in the resource's unit.");
 	for (uint32_t i = 0; i < n && left; i++)
 		add_quota_node(c, i, &left, b);
-	head(b, "muster_queue_pending", "gauge", "Jobs that wait in a queue.");
+	metrics_head(b, "muster_queue_pending", "gauge", "Jobs that wait in a queue.");
 	for (uint32_t i = 0; i < n && i < MAX_QUOTA_SAMPLES; i++) {
 		buf_add_str(b, "muster_queue_pending{quota=\"");
-		add_value(b, elastic_tree_path(c->quota.tree, i));
+		metrics_label(b, elastic_tree_path(c->quota.tree, i));
 		buf_addf(b, "\"} %zu\n", elastic_queue_pending(c->quota.queues, i));
 	}
 }
@@ -209,11 +184,12 @@ void query_metrics(struct core *c, struct buf *out)
 	add_jobs(c, out);
 	add_quota(c, out);
 	add_commits(&c->counters, out);
-	head(out, "muster_decision_seconds_total", "counter",
-	     "CPU time of deciding who is admitted, commits apart.");
+	metrics_head(out, "muster_decision_seconds_total", "counter",
+		     "CPU time of deciding who is admitted, commits apart.");
 	buf_add_str(out, "muster_decision_seconds_total ");
-	add_seconds(out, c->counters.decide_time);
+	metrics_seconds(out, c->counters.decide_time);
 	buf_add_char(out, '\n');
+	kueue_metrics_add(c, out);
 	number(out, "muster_workloads_reserved_total", "counter",
 	       "Workloads that were given quota in a Kueue queue.", c->counters.reserved);
 	number(out, "muster_batches_total", "counter", "Batches that were planned.",

@@ -323,10 +323,20 @@ struct observed {
 };
 
 #define CORE_COMMIT_BUCKETS 12
+/* What a cycle of Kueue's decides about one workload. */
+enum kueue_decision {
+	KUEUE_WAITS,
+	KUEUE_PREEMPTS,
+	KUEUE_RESERVES,
+	KUEUE_DECISIONS,
+};
+
 struct core_counters {
 	uint64_t batches, admitted, finished, orders, facts;
-	uint64_t reserved;			   /* Workloads that were given quota */
-	usec decide_time;			   /* of deciding who is admitted */
+	uint64_t reserved;  /* Workloads that were given quota */
+	usec decide_time;   /* of deciding who is admitted */
+	uint64_t cycles[2]; /* of Kueue's: in vain, and not */
+	uint64_t decisions[KUEUE_DECISIONS];
 	uint64_t commits[CORE_COMMIT_BUCKETS + 1]; /* by time: query_metrics.c; last: beyond */
 	usec commit_time;
 };

@@ -119,7 +119,7 @@ static void make_patch(void *arg, uint64_t n, struct buf *out)
 /* ---- what the hub counts ---- */
 
 struct counted {
-	double decide_s, decided;
+	double decide_s, admitted, decided;
 };
 
 static bool take_metric(void *arg, char *line, size_t len)
@@ -128,7 +128,11 @@ static bool take_metric(void *arg, char *line, size_t len)
 
 	(void)len;
 	(void)sscanf(line, "muster_decision_seconds_total %lf", &k->decide_s);
-	(void)sscanf(line, "muster_workloads_reserved_total %lf", &k->decided);
+	(void)sscanf(line, "muster_workloads_reserved_total %lf", &k->admitted);
+	static const char decisions[] = "muster_admission_decisions_total{";
+	const char *value = strstr(line, "} ");
+	if (value && strncmp(line, decisions, sizeof(decisions) - 1) == 0)
+		k->decided += strtod(value + 2, NULL);
 	return true;
 }
 
@@ -185,9 +189,12 @@ void kueue_crowd_run(struct fleet *f, size_t n, bool distinct, double seconds,
 	run(&c, (struct http_load){.seconds = seconds, .make = make_patch, .allowed = may_patch},
 	    &r);
 	struct counted to = count(&c);
+	double decide_us = (to.decide_s - from.decide_s) * 1e6;
+	ret->admissions = (size_t)(to.admitted - from.admitted);
 	ret->decisions = (size_t)(to.decided - from.decided);
-	ret->decision_us = (to.decide_s - from.decide_s) * 1e6 / (to.decided - from.decided);
-	ret->hub_us = (process_cpu(&f->hub) - cpu) * 1e6 / (to.decided - from.decided);
+	ret->decision_us = decide_us / (to.decided - from.decided);
+	ret->admission_us = decide_us / (to.admitted - from.admitted);
+	ret->hub_us = (process_cpu(&f->hub) - cpu) * 1e6 / (to.admitted - from.admitted);
 	http_watch_stop(watch);
 	vec_foreach (&c.holders, a)
 		free(a->conditions);

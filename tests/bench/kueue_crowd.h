@@ -12,9 +12,12 @@
 
 struct kueue_crowd_result {
 	double created_per_s;
-	size_t decisions;     /* counted by the hub while they were finished */
+	/* counted by the hub while they were finished; a decision: that one is admitted, or waits
+	 */
+	size_t admissions, decisions;
 	double decision_us;   /* each */
-	double hub_us;	      /* CPU of all its threads, each */
+	double admission_us;  /* each, with the decisions that others go on waiting */
+	double hub_us;	      /* CPU of all its threads for an admission */
 	size_t before, after; /* private bytes: empty, and with all of them pending */
 };
 

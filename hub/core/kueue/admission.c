@@ -9,6 +9,7 @@
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/provisioning_check.h"
+#include "core/kueue/queue_meter.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/quota_wait.h"
 #include "core/kueue/ready.h"
@@ -167,7 +168,7 @@ static void start_clock(struct core *c, struct workload *w)
 		evict_pods_ready(c, w, false);
 }
 
-static void admitted(struct core *c, struct workload *w)
+static void admitted(struct core *c, struct workload *w, bool had_checks)
 {
 	struct span queue = kueue_forest_name(c->kueue->forest, w->unit->queue);
 
@@ -181,6 +182,7 @@ static void admitted(struct core *c, struct workload *w)
 				SPAN_ARGS(queue));
 	if (w->job && w->job->domains)
 		workload_set_domains(c, w, w->job->domains);
+	queue_meter_admitted(c, w, had_checks);
 	start_clock(c, w);
 	workload_count_usage(c, w);
 }
@@ -191,6 +193,7 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 	struct span queue = kueue_forest_name(c->kueue->forest, w->unit->queue);
 
 	c->counters.reserved++;
+	queue_meter_reserved(c, w);
 	w->reserved_at = c->now;
 	w->told = NULL;
 	w->requeue_at = 0;
@@ -241,9 +244,10 @@ static bool try_entry(struct core *c, struct kueue_entry *e, bool promised)
 		return false;
 	}
 	kueue_cycle_admit(c->kueue->queues, e, !placed);
+	c->counters.decisions[KUEUE_RESERVES]++;
 	reserved(c, w, &e->assignment, checks, n);
 	if (placed)
-		admitted(c, w);
+		admitted(c, w, false);
 	else if (w->ahead)
 		admission_checks_ready(c, w);
 	return true;
@@ -342,6 +346,7 @@ static void run_entry(struct core *c, struct kueue_entry *e, struct victims *vic
 		while (kueue_cycle_refuse(c->kueue->queues, e) && e->kind != KUEUE_ENTRY_WAITS)
 			;
 		quota_wait_refused(c, w, starves);
+		c->counters.decisions[KUEUE_WAITS]++;
 		return;
 	}
 	if (e->kind != KUEUE_ENTRY_FITS || !ready_blocks(c))
@@ -351,18 +356,21 @@ static void run_entry(struct core *c, struct kueue_entry *e, struct victims *vic
 			return;
 		if (e->kind == KUEUE_ENTRY_PREEMPTS && is_worth_it(c, e)) {
 			run_preemption(c, e, victims);
+			c->counters.decisions[KUEUE_PREEMPTS]++;
 			return;
 		}
 		if (!kueue_cycle_refuse(c->kueue->queues, e))
 			break;
 	}
 	tell_entry(c, e);
+	c->counters.decisions[KUEUE_WAITS]++;
 }
 
 static bool run_cycle(struct core *c)
 {
 	struct kueue_queues *q = c->kueue->queues;
 	struct victims victims = {0};
+	uint64_t reserved = c->counters.reserved;
 	struct kueue_entry *e;
 
 	kueue_cycle_begin(q, c->now);
@@ -371,6 +379,7 @@ static bool run_cycle(struct core *c)
 		run_entry(c, e, &victims);
 	}
 	bool more = kueue_cycle_end(q);
+	c->counters.cycles[c->counters.reserved != reserved]++;
 	claim_sweep(c);
 	vec_foreach (&victims, v)
 		evict_preempted(c, v->workload, v->preemptor, v->reason);
@@ -393,10 +402,11 @@ bool admission_start(struct core *c, struct workload *w)
 {
 	if (!w->unit || w->unit->state != KUEUE_RESERVING || !w->ready_to_place || !place(c, w))
 		return false;
+	bool had_checks = !w->ahead;
 	w->ready_to_place = w->ahead = false;
 	drop_asks(c, w);
 	kueue_queues_admitted(c->kueue->queues, w->unit);
-	admitted(c, w);
+	admitted(c, w, had_checks);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include "core/job.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/provisioning_check.h"
+#include "core/kueue/queue_meter.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/ready.h"
 #include "core/kueue/workload_restore.h"
@@ -85,6 +86,7 @@ static void tell_eviction(struct core *c, struct workload *w, const struct evict
 
 	workload_set_condition(c, w, "Evicted", true, full, "%s", message);
 	workload_count_eviction(c, w, e->reason, e->cause);
+	queue_meter_evicted(c, w, e->reason, e->cause);
 	(void)snprintf(reason, sizeof(reason), "EvictedDueTo%s", full);
 	workload_event_owned(c, w, "Normal", WORKLOAD_CONTROLLER, reason, message);
 }
@@ -162,6 +164,7 @@ void evict_preempted(struct core *c, struct workload *w, struct workload *preemp
 	note_run(c, w);
 	tell_eviction(c, w, &preempted, text.ptr);
 	workload_set_condition(c, w, "Preempted", true, reason, "%s", text.ptr);
+	queue_meter_preempts(c, preemptor, why);
 	tell_preemption(c, w, preemptor, text.ptr);
 	w->requeued_as = "Preempted";
 	stop_job(c, w, text.ptr);
@@ -284,6 +287,7 @@ void evict_finished(struct core *c, struct workload *w, bool succeeded)
 	if (w->job)
 		job_queue_event(c, w->job, "Normal", "FinishedWorkload",
 				"Workload '%s' is declared finished", w->key);
+	queue_meter_finished(c, w);
 	workload_timer_remove(c, w);
 	provisioning_check_drop(c, w);
 	workload_freed(c, w);
@@ -371,6 +375,8 @@ void evict_pods_ready(struct core *c, struct workload *w, bool ready)
 		workload_set_condition(c, w, "PodsReady", false,
 				       w->was_ready ? "WaitForRecovery" : "WaitForStart",
 				       "Not all pods are ready or succeeded");
+	if (ready && !w->was_ready)
+		queue_meter_ready(c, w);
 	w->was_ready = w->was_ready || ready;
 	ready_review(c, w);
 	if (is_overdue(c, w, &p))

@@ -13,6 +13,7 @@
  * workload_row and workload_status (its object), admit (the cycle), evict (taking back);
  * queue_status (what queues show).
  */
+#include "core/kueue/queue_meter.h"
 #include "core/kueue/settings.h"
 #include "core/state.h"
 #include "kube/selector.h"
@@ -52,6 +53,7 @@ struct cluster_queue {
 	/* quota_wait.h: who waits for quota that others hold, and what was refused for them */
 	struct VEC(struct workload *) short_of_quota;
 	struct VEC(uint32_t) refused_shapes;
+	struct queue_meter meter;
 };
 
 struct local_usage {

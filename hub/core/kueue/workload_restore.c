@@ -357,6 +357,8 @@ void workload_observe(struct core *c, const struct store_object *o)
 					      KUEUE_FINALIZER);
 		else
 			retention_workload(c, o->key.ns, o->key.name, o->uid);
+		if (over)
+			queue_meter_finished(c, w);
 		end_own(c, w);
 		return;
 	}

@@ -184,9 +184,11 @@ static void held_workloads_wait_aside(void **state)
 	struct kueue_workload *a = world_add(&w, q, "a", 0, 1, 1);
 	struct kueue_workload *b = world_add(&w, q, "b", 0, 2, 1);
 
-	kueue_queues_hold(w.q, a, true);  /* backs off: still pending, still first in the list */
+	kueue_queues_hold(w.q, a, true); /* backs off: still pending, still first in the list */
+	assert_int_equal(kueue_queues_count(w.q, q).active, 1);
 	kueue_queues_hold(w.q, b, false); /* inactive */
 	assert_int_equal(kueue_queues_count(w.q, q).pending, 1);
+	assert_int_equal(kueue_queues_count(w.q, q).active, 0);
 	assert_int_equal(kueue_queues_position(w.q, a), 0);
 	assert_true(kueue_queues_position(w.q, b) == SIZE_MAX);
 	assert_story(&w, "");
@@ -348,6 +350,7 @@ static void counts_follow_every_step(void **state)
 	assert_false(kueue_cycle_end(w.q));
 	struct kueue_counts c = kueue_queues_count(w.q, q);
 	assert_int_equal(c.pending, 1);
+	assert_int_equal(c.active, 0); /* tried in vain: parked */
 	assert_int_equal(c.reserving, 1);
 	assert_int_equal(c.admitted, 0);
 	kueue_queues_admitted(w.q, a);
