@@ -52,9 +52,7 @@ static struct kueue_loss_plan stop(const struct kueue_life *w, const char *evict
 		p.reason = evicted;
 		return p;
 	}
-	p = evict(w, evicted, "", message);
-	p.holds_back = true;
-	return p;
+	return evict(w, evicted, "", message);
 }
 
 struct kueue_loss_plan kueue_lifecycle_stopped(const struct kueue_life *w)
@@ -75,17 +73,36 @@ struct kueue_loss_plan kueue_lifecycle_stopped(const struct kueue_life *w)
 	return stop(w, "ClusterQueueStopped", "The ClusterQueue is stopped", w->cluster_stop);
 }
 
-const char *kueue_lifecycle_restarted(const struct kueue_life *w, const char *reason, bool local,
-				      bool cluster)
+/* ---- back ---- */
+
+static const char *restarted(const struct kueue_life *w, const char *evicted_as, bool local,
+			     bool cluster, const char **ret_message)
 {
-	if (!reason)
-		return NULL;
-	if (strcmp(reason, "ClusterQueueStopped") == 0)
+	if (strcmp(evicted_as, "ClusterQueueStopped") == 0) {
+		*ret_message = "The ClusterQueue was restarted after being stopped";
 		return cluster && w->cluster_stop == KUEUE_STOP_NONE ? "ClusterQueueRestarted"
 								     : NULL;
-	if (strcmp(reason, "LocalQueueStopped") == 0)
-		return local && w->local_stop == KUEUE_STOP_NONE ? "LocalQueueRestarted" : NULL;
-	return NULL;
+	}
+	*ret_message = "The LocalQueue was restarted after being stopped";
+	return local && w->local_stop == KUEUE_STOP_NONE ? "LocalQueueRestarted" : NULL;
+}
+
+const char *kueue_lifecycle_back(const struct kueue_life *w, const char *evicted_as, bool local,
+				 bool cluster, int64_t now, const char **ret_message)
+{
+	*ret_message = NULL;
+	if (strcmp(evicted_as, "Preempted") == 0 || strcmp(evicted_as, "NodeFailures") == 0)
+		return evicted_as;
+	if (strncmp(evicted_as, "Deactivated", strlen("Deactivated")) == 0) {
+		*ret_message = "The workload was reactivated";
+		return w->inactive ? NULL : "Reactivated";
+	}
+	if (strcmp(evicted_as, "AdmissionCheck") == 0 ||
+	    strcmp(evicted_as, "PodsReadyTimeout") == 0) {
+		*ret_message = "The workload backoff was finished";
+		return w->requeue_at > now ? NULL : "BackoffFinished";
+	}
+	return restarted(w, evicted_as, local, cluster, ret_message);
 }
 
 /* ---- overdue ---- */

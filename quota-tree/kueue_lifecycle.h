@@ -69,7 +69,6 @@ struct kueue_loss_plan {
 	const char *reason, *cause;
 	/* What Kueue says; "" where the sentence carries names, which core knows. */
 	const char *message;
-	bool holds_back;  /* Requeued=False until the queue is restarted */
 	bool to_back;	  /* its place in the queue counts from now */
 	int32_t requeues; /* the new requeueState */
 	int64_t requeue_at;
@@ -95,10 +94,13 @@ struct kueue_loss_plan kueue_lifecycle_checked(const struct kueue_life *w,
 					       const struct kueue_check *checks, size_t n,
 					       int64_t now);
 
-/* The reason of Requeued=True that lets back who was held back as `reason` ("ClusterQueueStopped",
- * "LocalQueueStopped", or NULL for neither), now that its queues are in this state (`local`,
- * `cluster`: they exist); NULL while it stays held back. */
-const char *kueue_lifecycle_restarted(const struct kueue_life *w, const char *reason, bool local,
-				      bool cluster);
+/* Whether who was evicted as `evicted_as` (the whole reason of Evicted, "DeactivatedDueTo..." too)
+ * and holds nothing any more may come back: the reason of Requeued=True, or NULL while it is held
+ * back, when Requeued=False says `evicted_as`. Preemption and NodeFailures hold nobody back; a
+ * timeout or a check does until requeue_at, a deactivation until it is active again, a stopped
+ * queue until that queue is open (`local`, `cluster`: it exists). *ret_message is Kueue's sentence,
+ * NULL where it repeats the eviction's. */
+const char *kueue_lifecycle_back(const struct kueue_life *w, const char *evicted_as, bool local,
+				 bool cluster, int64_t now, const char **ret_message);
 
 #endif

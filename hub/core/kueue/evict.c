@@ -4,6 +4,7 @@
 #include "core/dispatch/courier.h"
 #include "core/job.h"
 #include "core/kueue/cluster_queue.h"
+#include "core/kueue/local_queue.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_meter.h"
 #include "core/kueue/queue_status.h"
@@ -59,22 +60,37 @@ static void note_run(struct core *c, struct workload *w)
 	w->evicted_at = c->now;
 }
 
+static const char *const reasons[] = {
+    "Preempted",
+    "PodsReadyTimeout",
+    "AdmissionCheck",
+    "ClusterQueueStopped",
+    "LocalQueueStopped",
+    "NodeFailures",
+    "Deactivated",
+    "DeactivatedDueToRequeuingLimitExceeded",
+    "DeactivatedDueToMaximumExecutionTimeExceeded",
+    "DeactivatedDueToAdmissionCheck",
+};
+
+const char *evict_reason(struct span text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (span_is(text, reasons[i]))
+			return reasons[i];
+	return NULL;
+}
+
 /* "DeactivatedDueTo<Cause>", as static text. */
 static const char *reason_of(const struct eviction *e)
 {
-	static const struct {
-		const char *cause, *reason;
-	} reasons[] = {
-	    {"RequeuingLimitExceeded", "DeactivatedDueToRequeuingLimitExceeded"},
-	    {"MaximumExecutionTimeExceeded", "DeactivatedDueToMaximumExecutionTimeExceeded"},
-	    {"AdmissionCheck", "DeactivatedDueToAdmissionCheck"},
-	};
+	char text[128];
 
-	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
-		if (strcmp(e->reason, "Deactivated") == 0 &&
-		    strcmp(reasons[i].cause, e->cause) == 0)
-			return reasons[i].reason;
-	return e->reason;
+	if (strcmp(e->reason, "Deactivated") != 0 || !e->cause[0])
+		return e->reason;
+	(void)snprintf(text, sizeof(text), "DeactivatedDueTo%s", e->cause);
+	const char *known = evict_reason(span_of(text));
+	return known ? known : e->reason;
 }
 
 static void tell_eviction(struct core *c, struct workload *w, const struct eviction *e,
@@ -89,6 +105,9 @@ static void tell_eviction(struct core *c, struct workload *w, const struct evict
 	queue_meter_evicted(c, w, e->reason, e->cause);
 	(void)snprintf(reason, sizeof(reason), "EvictedDueTo%s", full);
 	workload_event_owned(c, w, "Normal", WORKLOAD_CONTROLLER, reason, message);
+	w->evicted_as = full;
+	free(w->evicted_words);
+	w->evicted_words = xstrdup(message);
 }
 
 static void set_order(struct core *c, struct workload *w, usec order)
@@ -108,9 +127,6 @@ void evict_workload(struct core *c, struct workload *w, const struct eviction *e
 	tell_eviction(c, w, e, message);
 	/* Whole seconds, as they are stored. */
 	set_order(c, w, e->to_back ? c->now / USEC_PER_SEC * USEC_PER_SEC : w->first_order);
-	w->requeued_as = e->requeued ? e->requeued : reason_of(e);
-	w->requeued_false = e->holds_back;
-	workload_set_condition(c, w, "Requeued", !e->holds_back, w->requeued_as, "%s", message);
 	kueue_queues_evicted(c->kueue->queues, w->unit);
 	stop_job(c, w, message);
 }
@@ -166,7 +182,6 @@ void evict_preempted(struct core *c, struct workload *w, struct workload *preemp
 	workload_set_condition(c, w, "Preempted", true, reason, "%s", text.ptr);
 	queue_meter_preempts(c, preemptor, why);
 	tell_preemption(c, w, preemptor, text.ptr);
-	w->requeued_as = "Preempted";
 	stop_job(c, w, text.ptr);
 }
 
@@ -186,10 +201,7 @@ static void take_requeue(struct core *c, struct workload *w, const struct kueue_
 static void carry_out(struct core *c, struct workload *w, const struct kueue_loss_plan *p,
 		      const char *message)
 {
-	struct eviction e = {.reason = p->reason,
-			     .cause = p->cause,
-			     .holds_back = p->holds_back,
-			     .to_back = p->to_back};
+	struct eviction e = {.reason = p->reason, .cause = p->cause, .to_back = p->to_back};
 
 	if (p->loss == KUEUE_KEEPS)
 		return;
@@ -249,6 +261,75 @@ static void reset_checks(struct core *c, struct workload *w)
 		workload_set_checks(c, w, NULL, 0);
 }
 
+/* What lets it back, or NULL (kueue_lifecycle_back). */
+static const char *way_back(const struct core *c, const struct workload *w,
+			    const char **ret_message)
+{
+	const struct cluster_queue *q = local_queue_cluster(c, w->queue);
+	struct kueue_life life = {.inactive = w->inactive,
+				  .local_stop = w->queue ? w->queue->stop : KUEUE_STOP_NONE,
+				  .cluster_stop = q ? q->stop : KUEUE_STOP_NONE,
+				  .requeue_at = w->requeue_at};
+
+	return kueue_lifecycle_back(&life, w->evicted_as, w->queue, q, c->now, ret_message);
+}
+
+static void come_back(struct core *c, struct workload *w, const char *reason, const char *message)
+{
+	if (w->requeue_at && strcmp(reason, "BackoffFinished") == 0) {
+		w->requeue_at = 0;
+		workload_set_requeue(c, w);
+	}
+	workload_set_condition(c, w, "Requeued", true, reason, "%s", message);
+	w->requeued_false = false;
+	w->evicted_as = NULL;
+}
+
+void evict_look_back(struct core *c, struct workload *w)
+{
+	const char *message;
+
+	if (!w->requeued_false || !w->evicted_as || workload_holds_quota(w))
+		return;
+	const char *reason = way_back(c, w, &message);
+	if (reason)
+		come_back(c, w, reason, message ? message : "The workload is requeued");
+}
+
+/* Requeued, for who was evicted, unless its creator has said so already. */
+static void tell_requeued(struct core *c, struct workload *w, const char *words)
+{
+	const char *reason, *message;
+
+	if (!w->evicted_as || w->requeued_false)
+		return;
+	reason = way_back(c, w, &message);
+	if (reason) {
+		come_back(c, w, reason, message ? message : words);
+		return;
+	}
+	workload_set_condition(c, w, "Requeued", false, w->evicted_as, "%s", words);
+	w->requeued_false = true;
+}
+
+static void tell_released(struct core *c, struct workload *w)
+{
+	const struct cluster_queue *q = workload_cluster_queue(c, w);
+	/* Without the gate the checks, which begin again, are told of too. */
+	bool checks = q && q->checks.len && !c->kueue->settings.observability;
+	const char *words =
+	    w->evicted_words ? w->evicted_words : "The job was taken back from its member";
+
+	workload_set_condition(c, w, "QuotaReserved", false, "Pending", "%s", words);
+	workload_set_condition(c, w, "Admitted", false,
+			       checks ? "NoReservationUnsatisfiedChecks" : "NoReservation", "%s",
+			       checks ? "The workload has no reservation and not all checks ready"
+				      : "The workload has no reservation");
+	tell_requeued(c, w, words);
+	free(w->evicted_words);
+	w->evicted_words = NULL;
+}
+
 void evict_released(struct core *c, struct workload *w)
 {
 	struct kueue_queues *queues = c->kueue->queues;
@@ -256,20 +337,11 @@ void evict_released(struct core *c, struct workload *w)
 	if (!workload_holds_quota(w))
 		return;
 	workload_uncount_usage(c, w);
-	workload_set_condition(c, w, "QuotaReserved", false, "Pending", "%s",
-			       w->evicted_at ? "The workload was evicted"
-					     : "The job was taken back from its member");
-	workload_set_condition(c, w, "Admitted", false, "NoReservation",
-			       "The workload has no reservation");
+	tell_released(c, w);
 	workload_set_admission(c, w, NULL);
 	reset_checks(c, w);
-	if (w->requeued_as && !w->requeued_false && !w->inactive)
-		workload_set_condition(c, w, "Requeued", true, w->requeued_as, "%s",
-				       "The workload is requeued");
 	provisioning_check_drop(c, w);
 	w->reserved_at = w->admitted_at = w->evicted_at = 0;
-	if (!w->requeued_false)
-		w->requeued_as = NULL;
 	w->told = NULL;
 	workload_drop_sets(w);
 	if (w->unit->state != KUEUE_EVICTED)
@@ -345,13 +417,10 @@ static void check_time(struct core *c, struct workload *w)
 void evict_timer(struct core *c, struct workload *w)
 {
 	if (w->wait == WORKLOAD_BACKOFF) {
-		if (w->requeue_at > c->now) {
+		if (w->requeue_at > c->now)
 			workload_timer(c, w, w->requeue_at);
-			return;
-		}
-		workload_set_condition(c, w, "Requeued", true, "BackoffFinished",
-				       "The workload backoff was finished");
-		workload_review(c, w);
+		else
+			workload_review(c, w);
 		return;
 	}
 	if (workload_holds_quota(w))

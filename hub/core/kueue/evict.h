@@ -16,9 +16,7 @@
 struct eviction {
 	const char *reason; /* of the condition Evicted: "Preempted", "ClusterQueueStopped", ... */
 	const char *cause;  /* of schedulingStats; "" for none. "Deactivated" is told with it */
-	const char *requeued; /* reason of Requeued; NULL: the same */
-	bool holds_back;      /* Requeued=False until something else sets it True */
-	bool to_back;	      /* its place in the queue counts from now, else from its creation */
+	bool to_back;	    /* its place in the queue counts from now, else from its creation */
 };
 
 /* Takes it back. Nothing happens to one that holds nothing, or is evicted already. */
@@ -35,8 +33,12 @@ void evict_if_stopped(struct core *c, struct workload *w);
 bool evict_by_checks(struct core *c, struct workload *w, const struct kueue_check *checks,
 		     size_t n);
 
-/* Its pods are gone: quota is free, and it waits again. */
+/* Its pods are gone: quota is free, and it waits again: Requeued says whether it is held back. */
 void evict_released(struct core *c, struct workload *w);
+/* Requeued=False that what has happened since undoes becomes True. */
+void evict_look_back(struct core *c, struct workload *w);
+/* A reason of Evicted, or of Requeued=False, as static text; NULL: not one of Kueue's. */
+const char *evict_reason(struct span text);
 /* Its job has ended: quota is free for good. */
 void evict_finished(struct core *c, struct workload *w, bool succeeded);
 /* What waits for time: back-off, maximum execution time, pods that are not ready. */

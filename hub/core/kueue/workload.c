@@ -140,6 +140,7 @@ void workload_destroy(struct core *c, struct workload *w)
 	vec_done(&w->events);
 	workload_drop_sets(w);
 	free(w->misasked);
+	free(w->evicted_words);
 	free(w->priority_class);
 	free(w->key);
 	free(w);

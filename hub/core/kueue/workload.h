@@ -70,7 +70,10 @@ struct workload {
 	usec evicted_at;    /* told, and its quota not given back yet; 0: not */
 	usec unready_since; /* waitForPodsReady: since when not all pods run; 0: they do */
 	bool was_ready;
-	const char *requeued_as; /* reason of Requeued once it is back; static or NULL */
+	/* Reason of Evicted until it is requeued, which is that of Requeued=False too (static), and
+	 * the sentence until its quota is given back; or NULL. */
+	const char *evicted_as;
+	char *evicted_words;
 	usec requeue_at;
 	int32_t requeues;
 	int64_t past_execution;			 /* seconds, before the last eviction */

@@ -126,6 +126,12 @@ static enum workload_wait wait_of(struct core *c, const struct workload *w)
 	return job_is_held(w) ? WORKLOAD_JOB_HELD : WORKLOAD_READY;
 }
 
+static bool is_inactive(const struct core *c, const struct cluster_queue *q)
+{
+	return q && q->node != KUEUE_NONE &&
+	       kueue_forest_active(c->kueue->forest, q->node) != KUEUE_ACTIVE;
+}
+
 void workload_wait_text(const struct core *c, const struct workload *w, struct buf *out)
 {
 	const struct cluster_queue *q = local_queue_cluster(c, w->queue);
@@ -155,12 +161,11 @@ void workload_wait_text(const struct core *c, const struct workload *w, struct b
 		break;
 	case WORKLOAD_BACKOFF:
 	case WORKLOAD_NOT_REQUEUED:
-		buf_add_str(out, "The workload waits to be requeued after its eviction");
-		break;
 	case WORKLOAD_READY:
-		if (q && q->node != KUEUE_NONE &&
-		    kueue_forest_active(c->kueue->forest, q->node) != KUEUE_ACTIVE)
+		if (is_inactive(c, q))
 			buf_addf(out, "ClusterQueue %s is inactive", q->name);
+		else if (w->wait != WORKLOAD_READY)
+			buf_add_str(out, "The workload waits to be requeued after its eviction");
 		break;
 	case WORKLOAD_JOB_HELD:
 	case WORKLOAD_WAIT_MAX:
@@ -184,11 +189,11 @@ static const char *wait_reason(const struct core *c, const struct workload *w)
 	case WORKLOAD_QUEUE_STOPPED:
 		return "OnHold";
 	case WORKLOAD_READY:
-		if (!q || kueue_forest_active(c->kueue->forest, q->node) == KUEUE_ACTIVE)
-			return NULL;
-		return q->stop != KUEUE_STOP_NONE ? "OnHold" : "Misconfigured";
 	case WORKLOAD_BACKOFF:
 	case WORKLOAD_NOT_REQUEUED:
+		if (!is_inactive(c, q))
+			return NULL;
+		return q->stop != KUEUE_STOP_NONE ? "OnHold" : "Misconfigured";
 	case WORKLOAD_JOB_HELD:
 	case WORKLOAD_WAIT_MAX:
 	default:
@@ -256,23 +261,13 @@ static void tell_job(struct core *c, struct workload *w, const char *text)
 		settle_unhold(j);
 }
 
-/* A queue that was stopped is open again: what it held back may come. */
-static void look_for_restart(struct core *c, struct workload *w)
+/* Back among equals that were tried already, it will not be tried: what it was told is over. */
+static void retell(struct core *c, struct workload *w)
 {
-	const struct cluster_queue *q = local_queue_cluster(c, w->queue);
-	struct kueue_life life = {.local_stop = w->queue ? w->queue->stop : KUEUE_STOP_NONE,
-				  .cluster_stop = q ? q->stop : KUEUE_STOP_NONE};
+	const char *parked = w->told && w->unit ? kueue_queues_parked_reason(w->unit) : "";
 
-	if (!w->requeued_false || workload_holds_quota(w))
-		return;
-	const char *reason = kueue_lifecycle_restarted(&life, w->requeued_as, w->queue, q);
-	if (!reason)
-		return;
-	workload_set_condition(
-	    c, w, "Requeued", true, reason, "The %s was restarted after being stopped",
-	    strcmp(reason, "LocalQueueRestarted") == 0 ? "LocalQueue" : "ClusterQueue");
-	w->requeued_false = false;
-	w->requeued_as = NULL;
+	if (parked[0])
+		workload_tell(c, w, parked, KUEUE_BYPASSED_MESSAGE);
 }
 
 void workload_review(struct core *c, struct workload *w)
@@ -281,7 +276,7 @@ void workload_review(struct core *c, struct workload *w)
 	auto_buf text = BUF_INIT;
 	uint32_t node = node_of(c, w);
 
-	look_for_restart(c, w);
+	evict_look_back(c, w);
 	w->wait = wait_of(c, w);
 	if (w->unit && !workload_holds_quota(w) && w->unit->queue != node)
 		kueue_queues_move(queues, w->unit, node);
@@ -302,6 +297,8 @@ void workload_review(struct core *c, struct workload *w)
 	const char *reason = wait_reason(c, w);
 	if (reason)
 		workload_tell(c, w, reason, text.ptr ? text.ptr : "");
+	else
+		retell(c, w);
 	tell_job(c, w, reason && text.ptr ? text.ptr : "");
 	queue_status_touch(c, w);
 	c->pump_wanted = true;

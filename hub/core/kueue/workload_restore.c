@@ -43,17 +43,6 @@ static void take_spec(struct core *c, struct workload *w, const struct store_obj
 		kueue_queues_set_priority(c->kueue->queues, w->unit, workload_priority(w));
 }
 
-/* The reasons that a queue's restart undoes, as static text. */
-static const char *stop_reason(struct span reason)
-{
-	static const char *const reasons[] = {"ClusterQueueStopped", "LocalQueueStopped"};
-
-	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
-		if (span_is(reason, reasons[i]))
-			return reasons[i];
-	return NULL;
-}
-
 /* Who was evicted by these goes to the back, until it is admitted again (section 2.1). */
 static bool went_to_back(const struct core *c, const struct workload_status *s)
 {
@@ -71,14 +60,16 @@ static void take_standing(const struct core *c, struct workload *w, const struct
 	w->requeued_false = s->requeued.present && !s->requeued.is;
 	w->past_execution = s->past_execution;
 	if (w->requeued_false)
-		w->requeued_as = stop_reason(s->requeued.reason);
+		w->evicted_as = evict_reason(s->requeued.reason);
 	if (!s->quota_reserved.is || !s->has_admission)
 		return;
 	w->reserved_at = s->quota_reserved.since;
 	w->admitted_at = s->admitted.is ? s->admitted.since : 0;
 	w->evicted_at = s->evicted.is ? s->evicted.since : 0;
-	if (s->evicted.is && !w->requeued_false)
-		w->requeued_as = span_is(s->evicted.reason, "Preempted") ? "Preempted" : NULL;
+	if (s->evicted.is) {
+		w->evicted_as = evict_reason(s->evicted.reason);
+		w->evicted_words = xstrndup(s->evicted.message.ptr, s->evicted.message.len);
+	}
 	if (s->pods_ready.present && !s->pods_ready.is)
 		w->unready_since = s->pods_ready.since;
 	w->was_ready = s->pods_ready.is || span_is(s->pods_ready.reason, "WaitForRecovery");
@@ -254,6 +245,16 @@ static bool was_given_back(const struct workload *w, const struct workload_statu
 	       !(s->quota_reserved.is && s->has_admission);
 }
 
+/* Its creator may hold it back, or let it come. */
+static void take_requeued(struct workload *w, const struct workload_status *s)
+{
+	if (!s->requeued.present)
+		return;
+	w->requeued_false = !s->requeued.is;
+	if (w->requeued_false)
+		w->evicted_as = evict_reason(s->requeued.reason);
+}
+
 static void reconcile(struct core *c, struct workload *w, const struct store_object *o,
 		      const struct workload_digest *d, const struct workload_status *s)
 {
@@ -263,16 +264,12 @@ static void reconcile(struct core *c, struct workload *w, const struct store_obj
 	if (was_inactive && !w->inactive) {
 		w->requeues = 0;
 		w->requeue_at = 0;
-		w->requeued_false = false;
 		workload_set_requeue(c, w);
-		workload_set_condition(c, w, "Requeued", true, "Reactivated",
-				       "The workload was reactivated");
-	} else if (!workload_holds_quota(w) && !w->edit && s->requeued.present) {
-		w->requeued_false = !s->requeued.is;
+	} else if (!workload_holds_quota(w) && !w->edit) {
+		take_requeued(w, s);
 	}
 	if (was_given_back(w, s)) {
-		if (s->requeued.present)
-			w->requeued_false = !s->requeued.is;
+		take_requeued(w, s);
 		evict_released(c, w);
 		return;
 	}
@@ -399,7 +396,8 @@ void workload_gone(struct core *c, struct span ns, struct span name)
 	/* The next row is another object. */
 	registry_new_uid(c->registry, w->uid);
 	object_uid_format(w->uid, w->uid_text);
-	w->exists = w->deleting = false;
+	w->exists = w->deleting = w->requeued_false = false;
+	w->evicted_as = NULL;
 	w->respec = true;
 	w->created = c->now;
 	w->told = NULL;

@@ -51,6 +51,7 @@ static void read_conditions(const struct cJSON *list, struct arena *mem,
 				    .is = strcmp(status, "True") == 0,
 				    .since = time_of(one, "lastTransitionTime"),
 				    .reason = text(one, "reason", mem),
+				    .message = text(one, "message", mem),
 				};
 	}
 }

@@ -15,7 +15,7 @@ struct workload_condition {
 	bool is; /* True */
 	bool present;
 	usec since;
-	struct span reason;
+	struct span reason, message;
 };
 
 struct workload_assignment { /* one of status.admission.podSetAssignments */

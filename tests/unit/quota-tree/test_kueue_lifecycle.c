@@ -43,7 +43,7 @@ static void hold_takes_a_reservation_and_leaves_the_admitted(void **state)
 	assert_int_equal(kueue_lifecycle_stopped(&w).loss, KUEUE_KEEPS);
 }
 
-static void hold_and_drain_evicts_and_holds_back(void **state)
+static void hold_and_drain_evicts(void **state)
 {
 	(void)state;
 	struct kueue_life w = admitted();
@@ -52,7 +52,6 @@ static void hold_and_drain_evicts_and_holds_back(void **state)
 	assert_int_equal(p.loss, KUEUE_EVICTS);
 	assert_string_equal(p.reason, "ClusterQueueStopped");
 	assert_string_equal(p.message, "The ClusterQueue is stopped");
-	assert_true(p.holds_back);
 	w.local_stop = KUEUE_STOP_HOLD_AND_DRAIN; /* looked at first */
 	assert_string_equal(kueue_lifecycle_stopped(&w).reason, "LocalQueueStopped");
 	w.admitted = false;
@@ -87,19 +86,64 @@ static void deactivation_evicts_and_forgets_the_requeues(void **state)
 	assert_true(p.requeue_at == 0);
 }
 
-static void only_the_queue_that_was_stopped_lets_back_when_it_restarts(void **state)
+/* Reference 1.4, Requeued. Times in s; now is 100; NULL: Requeued=False with the eviction's reason.
+ */
+static void what_was_evicted_comes_back_by_its_own_rule(void **state)
 {
+	static const struct {
+		const char *evicted_as;
+		bool inactive;
+		enum kueue_stop local_stop, cluster_stop;
+		int64_t requeue_at;
+		bool no_local, no_cluster;
+		const char *reason, *message;
+	} cases[] = {
+	    {"Preempted", .reason = "Preempted"},
+	    {"NodeFailures", .reason = "NodeFailures"},
+	    {"NodeFailures", .requeue_at = S(900), .reason = "NodeFailures"},
+	    {"PodsReadyTimeout", .requeue_at = S(101)},
+	    {"PodsReadyTimeout", .requeue_at = S(100), .reason = "BackoffFinished",
+	     .message = "The workload backoff was finished"},
+	    {"AdmissionCheck", .requeue_at = S(900)},
+	    {"AdmissionCheck", .reason = "BackoffFinished",
+	     .message = "The workload backoff was finished"},
+	    {"Deactivated", .inactive = true},
+	    {"DeactivatedDueToAdmissionCheck", .inactive = true},
+	    {"DeactivatedDueToRequeuingLimitExceeded", .reason = "Reactivated",
+	     .message = "The workload was reactivated"},
+	    {"ClusterQueueStopped", .cluster_stop = KUEUE_STOP_HOLD},
+	    {"ClusterQueueStopped", .cluster_stop = KUEUE_STOP_HOLD_AND_DRAIN},
+	    {"ClusterQueueStopped", .no_cluster = true},
+	    {"ClusterQueueStopped", .local_stop = KUEUE_STOP_HOLD,
+	     .reason = "ClusterQueueRestarted",
+	     .message = "The ClusterQueue was restarted after being stopped"},
+	    {"LocalQueueStopped", .local_stop = KUEUE_STOP_HOLD},
+	    {"LocalQueueStopped", .no_local = true},
+	    {"LocalQueueStopped", .cluster_stop = KUEUE_STOP_HOLD, .reason = "LocalQueueRestarted",
+	     .message = "The LocalQueue was restarted after being stopped"},
+	};
+
 	(void)state;
-	struct kueue_life open = {.inactive = false};
-	struct kueue_life shut = {.cluster_stop = KUEUE_STOP_HOLD};
-	assert_string_equal(kueue_lifecycle_restarted(&open, "ClusterQueueStopped", true, true),
-			    "ClusterQueueRestarted");
-	assert_string_equal(kueue_lifecycle_restarted(&shut, "LocalQueueStopped", true, true),
-			    "LocalQueueRestarted");
-	assert_null(kueue_lifecycle_restarted(&shut, "ClusterQueueStopped", true, true));
-	assert_null(kueue_lifecycle_restarted(&open, "ClusterQueueStopped", true, false));
-	assert_null(kueue_lifecycle_restarted(&open, "LocalQueueStopped", false, true));
-	assert_null(kueue_lifecycle_restarted(&open, NULL, true, true));
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct kueue_life w = {.inactive = cases[i].inactive,
+				       .local_stop = cases[i].local_stop,
+				       .cluster_stop = cases[i].cluster_stop,
+				       .requeue_at = cases[i].requeue_at};
+		const char *message;
+		const char *reason =
+		    kueue_lifecycle_back(&w, cases[i].evicted_as, !cases[i].no_local,
+					 !cases[i].no_cluster, S(100), &message);
+		if (!cases[i].reason) {
+			assert_null(reason);
+			continue;
+		}
+		assert_non_null(reason);
+		assert_string_equal(reason, cases[i].reason);
+		if (cases[i].message)
+			assert_string_equal(message, cases[i].message);
+		else
+			assert_null(message);
+	}
 }
 
 static void execution_time_counts_over_admissions(void **state)
@@ -136,7 +180,6 @@ static void pods_that_do_not_start_in_time_are_evicted(void **state)
 	assert_int_equal(p.requeues, 1);
 	assert_true(p.requeue_at == S(1960));
 	assert_true(p.to_back);
-	assert_false(p.holds_back);
 }
 
 static void by_creation_it_keeps_its_place(void **state)
@@ -261,10 +304,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_workload_in_open_queues_keeps_what_it_has),
 	    cmocka_unit_test(hold_takes_a_reservation_and_leaves_the_admitted),
-	    cmocka_unit_test(hold_and_drain_evicts_and_holds_back),
+	    cmocka_unit_test(hold_and_drain_evicts),
 	    cmocka_unit_test(an_evicted_one_is_not_evicted_again),
 	    cmocka_unit_test(deactivation_evicts_and_forgets_the_requeues),
-	    cmocka_unit_test(only_the_queue_that_was_stopped_lets_back_when_it_restarts),
+	    cmocka_unit_test(what_was_evicted_comes_back_by_its_own_rule),
 	    cmocka_unit_test(execution_time_counts_over_admissions),
 	    cmocka_unit_test(pods_that_do_not_start_in_time_are_evicted),
 	    cmocka_unit_test(by_creation_it_keeps_its_place),
