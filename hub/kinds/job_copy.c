@@ -175,6 +175,50 @@ static void mark_consumer(const struct job_template *t)
 	json_append(json_get(spec, "tolerations"), toleration);
 }
 
+/* The container that submits, as KubeRay makes it when no template is given. */
+static struct cJSON *plain_submitter(const struct cJSON *ray)
+{
+	struct cJSON *c = json_object(), *resources = json_object();
+	struct cJSON *requests = json_ensure_object(resources, "requests");
+	struct cJSON *limits = json_ensure_object(resources, "limits");
+	const char *image = json_str(ray, "image"), *policy = json_str(ray, "imagePullPolicy");
+
+	json_set_str(c, "name", "ray-job-submitter");
+	json_set_str(c, "image", image ? image : "");
+	if (policy)
+		json_set_str(c, "imagePullPolicy", policy);
+	json_set_str(requests, "cpu", "500m");
+	json_set_str(requests, "memory", "200Mi");
+	json_set_str(limits, "cpu", "1");
+	json_set_str(limits, "memory", "1Gi");
+	json_set(c, "resources", resources);
+	return c;
+}
+
+/* A RayJob's submitter has a pod of its own (ray-operator/controllers/ray/common/job.go there):
+ * without a template its pod could not be told to be the job's, so the copy has the one that
+ * KubeRay would take. */
+static void give_submitter(struct cJSON *copy)
+{
+	struct cJSON *spec = json_get(copy, "spec");
+	const struct cJSON *head =
+	    json_path(spec, "rayClusterSpec", "headGroupSpec", "template", "spec", NULL);
+	const struct cJSON *ray = json_first(json_get(head, "containers"));
+	const struct cJSON *secrets = json_get(head, "imagePullSecrets");
+	const char *mode = json_str(spec, "submissionMode");
+
+	if (json_get(spec, "submitterPodTemplate") || !ray || (mode && strcmp(mode, "K8sJobMode")))
+		return;
+	struct cJSON *pod =
+	    json_ensure_object(json_ensure_object(spec, "submitterPodTemplate"), "spec");
+	struct cJSON *containers = json_array();
+	json_append(containers, plain_submitter(ray));
+	json_set(pod, "containers", containers);
+	json_set_str(pod, "restartPolicy", "Never");
+	if (secrets)
+		json_set(pod, "imagePullSecrets", json_dup(secrets));
+}
+
 static const struct cJSON *update_of(const struct cJSON *updates, const char *set)
 {
 	json_foreach (updates, u) {
@@ -193,6 +237,8 @@ static int mark_templates(const struct job_shape *s, struct cJSON *copy,
 	char epoch[24];
 
 	(void)snprintf(epoch, sizeof(epoch), "%llu", (unsigned long long)o->epoch);
+	if (s->type == TYPE_RAY_JOB)
+		give_submitter(copy);
 	s->templates(copy, &mem, &all);
 	for (size_t i = 0; i < all.n; i++) {
 		if (!all.items[i].node)

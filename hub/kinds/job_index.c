@@ -12,6 +12,10 @@
 #include "kube/field_errors.h"
 #include "kube/quantity.h"
 
+/* What KubeRay's own submitter asks for. */
+#define SUBMITTER_MILLI_CPU 500
+#define SUBMITTER_BYTES	    (200 << 20)
+
 static struct span label(const struct cJSON *job, const char *where, const char *key)
 {
 	const char *v = json_value_str(json_path(job, "metadata", where, key, NULL));
@@ -110,6 +114,13 @@ static void add_autoscaler(const struct job_template *t, struct job_pod_set *set
 	add_amount(set, "memory", amount_of(requests, "memory", QUANTITY_WHOLE, 512 << 20), mem);
 }
 
+/* The container that submits beside the head, as KubeRay makes it. */
+static void add_submitter(struct job_pod_set *set, struct arena *mem)
+{
+	add_amount(set, "cpu", SUBMITTER_MILLI_CPU, mem);
+	add_amount(set, "memory", SUBMITTER_BYTES, mem);
+}
+
 /* The Job that cleans Redis up asks 200m and 256Mi, when the head is gone: the head's first
  * container counts as at least that (Kueue's pkg/controller/jobs/raycluster/common.go). */
 static void add_redis_cleanup(const struct job_template *t, struct job_pod_set *set,
@@ -145,6 +156,8 @@ static int read_pod_set(const struct job_template *t, struct arena *mem, struct 
 		add_redis_cleanup(t, set, mem);
 	if (t->autoscaler)
 		add_autoscaler(t, set, mem);
+	if (t->submitter_beside)
+		add_submitter(set, mem);
 	if (!d->provisioning_request.ptr)
 		d->provisioning_request =
 		    first_of(label(t->node, "annotations", JOB_KEY_CONSUME),
@@ -172,8 +185,8 @@ static int read_submitter(const struct job_template *t, struct arena *mem, struc
 	if (!t->node) {
 		/* What KubeRay gives a submitter without a template. */
 		struct info_amount *amounts = arena_array(mem, struct info_amount, 2);
-		amounts[0] = (struct info_amount){SPAN("cpu"), 500};
-		amounts[1] = (struct info_amount){SPAN("memory"), 200 << 20};
+		amounts[0] = (struct info_amount){SPAN("cpu"), SUBMITTER_MILLI_CPU};
+		amounts[1] = (struct info_amount){SPAN("memory"), SUBMITTER_BYTES};
 		d->submitter->pod.requests = amounts;
 		d->submitter->pod.n_requests = 2;
 		return 0;

@@ -249,7 +249,7 @@ static void job_templates_of_ray_cluster(const struct cJSON *job, struct arena *
 }
 
 /* The submitter starts when the cluster is up and needs next to nothing: it is not part of the
- * gang, but its dependencies travel. */
+ * gang, but its dependencies travel. In SidecarMode it is a container of the head's pod. */
 static void job_templates_of_ray(const struct cJSON *job, struct arena *mem,
 				 struct job_templates *ret)
 {
@@ -258,6 +258,8 @@ static void job_templates_of_ray(const struct cJSON *job, struct arena *mem,
 
 	push_cluster(job, json_get(spec, "rayClusterSpec"), "spec.rayClusterSpec", mem, ret);
 	const char *mode = json_str(spec, "submissionMode");
+	if (ret->n && mode && strcmp(mode, "SidecarMode") == 0)
+		ret->items[0].submitter_beside = true;
 	if (submitter || !mode || strcmp(mode, "K8sJobMode") == 0) {
 		struct job_template *t = push(ret);
 		t->set = "submitter";

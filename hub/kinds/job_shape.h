@@ -23,6 +23,7 @@ struct job_template {
 	/* Ray: its controller adds the autoscaler's container, with these autoscalerOptions. */
 	bool autoscaler;
 	const struct cJSON *autoscaler_options;
+	bool submitter_beside; /* SidecarMode: and the container that submits the job */
 	/* Ray with a fault-tolerant GCS: when the cluster goes, a Job of its controller cleans
 	 * Redis up, in the head's place. */
 	bool redis_cleanup;

@@ -86,6 +86,34 @@ static void check_shutdown(const struct cJSON *spec, const struct kind_write *w,
 			    "member anyway, so that finished jobs hold no resources");
 }
 
+/* What KubeRay cannot do together with the way in which the job is submitted. */
+static void check_submission(const struct cJSON *spec, struct field_errors *errors)
+{
+	static const char *const not_beside[] = {"submitterPodTemplate", "submitterConfig"};
+	const struct cJSON *restart = json_path(spec, "rayClusterSpec", "headGroupSpec", "template",
+						"spec", "restartPolicy", NULL);
+	const char *mode = json_str(spec, "submissionMode"), *policy = json_value_str(restart);
+	int64_t retries = 0;
+
+	if (!mode)
+		return;
+	if (strcmp(mode, "InteractiveMode") == 0 &&
+	    json_int64(spec, "backoffLimit", &retries) == 0 && retries > 0)
+		refuse(errors, FIELD_INVALID, json_get(spec, "backoffLimit"),
+		       "must be 0 with submissionMode InteractiveMode", "spec.backoffLimit");
+	if (strcmp(mode, "SidecarMode") != 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(not_beside); i++)
+		if (json_get(spec, not_beside[i]))
+			refuse(errors, FIELD_FORBIDDEN, NULL,
+			       "may not be set with submissionMode SidecarMode", "spec.%s",
+			       not_beside[i]);
+	if (policy && strcmp(policy, "Never") != 0)
+		refuse(errors, FIELD_INVALID, restart,
+		       "must be Never or unset with submissionMode SidecarMode",
+		       "spec.rayClusterSpec.headGroupSpec.template.spec.restartPolicy");
+}
+
 static void check_spec(const struct cJSON *spec, const struct kind_write *w,
 		       struct field_errors *errors)
 {
@@ -100,6 +128,7 @@ static void check_spec(const struct cJSON *spec, const struct kind_write *w,
 	if (json_get(spec, "submitterPodTemplate"))
 		pod_template_check(json_get(spec, "submitterPodTemplate"),
 				   "spec.submitterPodTemplate", errors);
+	check_submission(spec, errors);
 	check_shutdown(spec, w, errors);
 }
 

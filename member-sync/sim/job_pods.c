@@ -89,6 +89,24 @@ static void training_birth(const struct sim_job *j, const struct plan_create *sl
 			 ",\"training.kubeflow.org/job-role\":\"master\"");
 }
 
+static bool is_submitter(const struct sim_job *j, const struct plan_create *slot)
+{
+	return j->type == SIM_RAY && ray_job_is_submitter(&j->spec.ray, slot->set);
+}
+
+/* Named and labelled as by the Job of the RayJob's name that KubeRay makes. */
+static void submitter_birth(const struct sim_job *j, const struct plan_create *slot,
+			    struct birth_text *t)
+{
+	char end[6];
+	suffix(j, slot, end);
+	snprintf(t->name, sizeof(t->name), "%s-%s", j->name, end);
+	snprintf(t->labels, sizeof(t->labels),
+		 "\"batch.kubernetes.io/job-name\":\"%s\",\"job-name\":\"%s\","
+		 "\"ray.io/originated-from-cr-name\":\"%s\"",
+		 j->name, j->name, j->name);
+}
+
 static void ray_birth(const struct sim_job *j, const struct plan_create *slot, struct birth_text *t)
 {
 	char end[6], cluster[200];
@@ -183,7 +201,9 @@ static int put_pod(struct cluster *c, const struct sim_job *j, const struct plan
 	buf_add_str(&w.text, "},\"annotations\":{");
 	snprintf(mine, sizeof(mine), "%s%s\"" POD_CODEC_SLOT "\":\"%d.%d.%d\"%s", t->annotations,
 		 *t->annotations ? "," : "", slot->set, slot->index, slot->attempt,
-		 j->type >= SIM_RAY ? ",\"" POD_CODEC_FOREVER "\":\"true\"" : "");
+		 j->type >= SIM_RAY && !is_submitter(j, slot) ? ",\"" POD_CODEC_FOREVER
+								"\":\"true\""
+							      : "");
 	add_members(&w.text, mine, set->annotations);
 	buf_add_char(&w.text, '}');
 	writer_owner(&w, j->kind, j->name, j->uid);
@@ -235,6 +255,8 @@ int job_pods_create(struct cluster *c, struct sim_job *j, const struct plan_crea
 		batch_birth(j, slot, &t);
 	else if (j->type == SIM_TRAINING)
 		training_birth(j, slot, &t);
+	else if (is_submitter(j, slot))
+		submitter_birth(j, slot, &t);
 	else
 		ray_birth(j, slot, &t);
 	int rc = put_pod(c, j, slot, &t);

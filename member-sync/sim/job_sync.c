@@ -243,12 +243,20 @@ static void look_after_ttl(struct sync *s)
 				       PROPAGATE_BACKGROUND);
 }
 
+static bool has_cluster_pods(const struct sim_job *j)
+{
+	vec_foreach (&j->pods, p)
+		if (!ray_job_is_submitter(&j->spec.ray, (*p)->set))
+			return true;
+	return false;
+}
+
 /* Over, and nobody will ask about it. */
 static bool is_done_with(const struct sim_job *j)
 {
 	if (j->queued || j->parent || j->ttl >= 0 || j->ours || !cluster_jobs_finished(j))
 		return false;
-	if (j->type == SIM_RAY && j->spec.ray.shutdown && j->pods.len)
+	if (j->type == SIM_RAY && j->spec.ray.shutdown && has_cluster_pods(j))
 		return false;
 	return j->heap_slot == 0;
 }

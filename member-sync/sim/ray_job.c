@@ -1,11 +1,26 @@
 #include "member-sync/sim/ray_job.h"
 
 static const char *const texts[] = {
-    "",		 "PENDING", "RUNNING",	    "STOPPED",
-    "SUCCEEDED", "FAILED",  "Initializing", "Running",
-    "Complete",	 "Failed",  "Suspending",   "Suspended",
-    "Retrying",	 "Waiting", "AppFailed",    "DeadlineExceeded",
+    "",
+    "PENDING",
+    "RUNNING",
+    "STOPPED",
+    "SUCCEEDED",
+    "FAILED",
+    "Initializing",
+    "Running",
+    "Complete",
+    "Failed",
+    "Suspending",
+    "Suspended",
+    "Retrying",
+    "Waiting",
+    "AppFailed",
+    "DeadlineExceeded",
+    "SubmissionFailed",
 };
+
+#define MAX_SUBMITTERS 3 /* the backoffLimit of 2 that KubeRay gives their Job, and the first */
 
 const char *ray_job_text(struct span text)
 {
@@ -20,10 +35,17 @@ bool ray_job_finished(const struct ray_job_state *s)
 	return strcmp(s->deployment, "Complete") == 0 || strcmp(s->deployment, "Failed") == 0;
 }
 
-static void delete_all(const struct pod_view *pods, size_t n, struct plan *plan)
+bool ray_job_is_submitter(const struct ray_job_spec *spec, int32_t set)
+{
+	return set >= 0 && (size_t)set == spec->n_sets;
+}
+
+/* Of the cluster alone, or the submitter's too. */
+static void delete_pods(const struct ray_job_spec *spec, const struct pod_view *pods, size_t n,
+			bool submitter, struct plan *plan)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!pods[i].deleting)
+		if (!pods[i].deleting && (submitter || !ray_job_is_submitter(spec, pods[i].set)))
 			vec_push(&plan->deletes, i);
 }
 
@@ -75,7 +97,8 @@ static bool bring_up(struct step *s)
 static bool lost_a_pod(const struct step *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->pods[i].attempt == s->state->attempt && s->pods[i].phase == POD_FAILED)
+		if (s->pods[i].attempt == s->state->attempt && s->pods[i].phase == POD_FAILED &&
+		    !ray_job_is_submitter(s->spec, s->pods[i].set))
 			return true;
 	return false;
 }
@@ -84,7 +107,7 @@ static void fail_or_retry(struct step *s, const char *reason, const char *messag
 {
 	struct ray_job_state *st = s->state;
 	st->failed++;
-	delete_all(s->pods, s->n, s->plan);
+	delete_pods(s->spec, s->pods, s->n, st->failed <= s->spec->backoff_limit, s->plan);
 	if (st->failed > s->spec->backoff_limit) {
 		end(st, "FAILED", "Failed", reason, message, s->now);
 		return;
@@ -97,6 +120,63 @@ static void fail_or_retry(struct step *s, const char *reason, const char *messag
 	plan_again(s->plan, s->now);
 }
 
+/* The cluster is up: the submitter's pod, and another when it failed. True when one of them runs
+ * or has run to its end. */
+static bool submit(struct step *s)
+{
+	struct ray_job_state *st = s->state;
+	int32_t made = 0, failed = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct pod_view *p = &s->pods[i];
+		if (!ray_job_is_submitter(s->spec, p->set) || p->attempt != st->attempt)
+			continue;
+		made++;
+		failed += p->phase == POD_FAILED;
+		if (p->phase == POD_RUNNING || p->phase == POD_SUCCEEDED)
+			return true;
+	}
+	if (failed >= MAX_SUBMITTERS) {
+		delete_pods(s->spec, s->pods, s->n, false, s->plan);
+		st->failed++;
+		end(st, "", "Failed", "SubmissionFailed", "the submitter failed", s->now);
+	} else if (made == failed) {
+		vec_push(&s->plan->creates,
+			 (struct plan_create){(int32_t)s->spec->n_sets, made, st->attempt});
+	}
+	return false;
+}
+
+/* Whether the entrypoint has been handed over. */
+static bool is_submitted(struct step *s)
+{
+	switch (s->spec->submission) {
+	case RAY_K8S_JOB:
+		s->state->deployment = "Running";
+		return submit(s);
+	case RAY_INTERACTIVE:
+		s->state->deployment = s->spec->submitted ? "Running" : "Waiting";
+		return s->spec->submitted;
+	case RAY_HTTP:
+	case RAY_SIDECAR:
+	default:
+		s->state->deployment = "Running";
+		return true;
+	}
+}
+
+/* The first submitter follows the entrypoint's log to its end. */
+static bool is_followed(const struct step *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct pod_view *p = &s->pods[i];
+		if (ray_job_is_submitter(s->spec, p->set) && p->attempt == s->state->attempt &&
+		    p->index == 0 && !p->deleting && p->phase == POD_RUNNING)
+			return true;
+	}
+	return false;
+}
+
 static void drive(struct step *s)
 {
 	struct ray_job_state *st = s->state;
@@ -106,7 +186,7 @@ static void drive(struct step *s)
 	if (s->spec->active_deadline >= 0)
 		deadline = st->started + s->spec->active_deadline * USEC_PER_SEC;
 	if (deadline && s->now >= deadline) {
-		delete_all(s->pods, s->n, s->plan);
+		delete_pods(s->spec, s->pods, s->n, true, s->plan);
 		end(st, "FAILED", "Failed", "DeadlineExceeded",
 		    "The RayJob has passed the activeDeadlineSeconds.", s->now);
 		return;
@@ -122,17 +202,18 @@ static void drive(struct step *s)
 		return;
 	}
 	bool up = bring_up(s);
-	if (!st->running && up) {
+	if (up && is_submitted(s) && !st->running) {
 		st->running = s->now;
-		st->deployment = "Running";
 		st->job = "RUNNING";
 	}
-	if (!st->running)
+	if (!st->running || ray_job_finished(st))
 		return;
 	if (s->now < st->running + s->spec->duration) {
 		plan_again(s->plan, st->running + s->spec->duration);
 		return;
 	}
+	if (is_followed(s))
+		return; /* its end is a change that is looked at */
 	vec_clear(&s->plan->creates);
 	if (s->spec->exit_code == 0) {
 		st->succeeded++;
@@ -161,7 +242,7 @@ bool ray_job_decide(const struct ray_job_spec *spec, const struct pod_view *pods
 	if (ray_job_finished(state)) {
 		usec at = state->ended + spec->ttl * USEC_PER_SEC;
 		if (spec->shutdown && now >= at)
-			delete_all(pods, n_pods, plan);
+			delete_pods(spec, pods, n_pods, false, plan);
 		else if (spec->shutdown)
 			plan_again(plan, at);
 		return false;
@@ -172,7 +253,7 @@ bool ray_job_decide(const struct ray_job_spec *spec, const struct pod_view *pods
 			plan_again(plan, state->ended + spec->ttl * USEC_PER_SEC);
 	} else if (n_pods) {
 		state->deployment = "Suspending";
-		delete_all(pods, n_pods, plan);
+		delete_pods(spec, pods, n_pods, true, plan);
 	} else {
 		state->deployment = "Suspended";
 		state->job = "";

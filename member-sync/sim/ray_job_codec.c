@@ -18,6 +18,75 @@ static void add_ray_set(struct sim_job *j, const char *name, int32_t pods,
 	codec_add_set(j, name, template, "Never");
 }
 
+static const struct {
+	const char *name;
+	enum ray_job_submission mode;
+} modes[] = {
+    {"HTTPMode", RAY_HTTP},
+    {"SidecarMode", RAY_SIDECAR},
+    {"InteractiveMode", RAY_INTERACTIVE},
+};
+
+static enum ray_job_submission submission_of(const struct cJSON *spec)
+{
+	const char *name = json_str(spec, "submissionMode");
+
+	for (size_t i = 0; name && i < ARRAY_LEN(modes); i++)
+		if (strcmp(name, modes[i].name) == 0)
+			return modes[i].mode;
+	return RAY_K8S_JOB;
+}
+
+/* What KubeRay submits with when nothing else is said: the head's image, and little beside it. */
+static struct cJSON *default_submitter(const struct cJSON *head)
+{
+	const char *image =
+	    json_str(json_first(json_path(head, "spec", "containers", NULL)), "image");
+	struct cJSON *c = json_object(), *resources = json_object();
+	struct cJSON *requests = json_object(), *limits = json_object();
+
+	json_set_str(c, "name", "ray-job-submitter");
+	json_set_str(c, "image", image ? image : "");
+	json_set_str(requests, "cpu", "500m");
+	json_set_str(requests, "memory", "200Mi");
+	json_set_str(limits, "cpu", "1");
+	json_set_str(limits, "memory", "1Gi");
+	json_set(resources, "requests", requests);
+	json_set(resources, "limits", limits);
+	json_set(c, "resources", resources);
+	return c;
+}
+
+/* The submitter runs as long as the entrypoint, whose length the head's template tells. */
+static void add_submitter(struct sim_job *j, const struct cJSON *spec, const struct cJSON *head)
+{
+	const char *duration = json_value_str(template_annotation(head, "muster.dev/sim-duration"));
+	auto_json *template = json_dup(json_get(spec, "submitterPodTemplate"));
+
+	if (!template) {
+		struct cJSON *containers = json_array();
+		template = json_object();
+		json_append(containers, default_submitter(head));
+		json_set(json_ensure_object(template, "spec"), "containers", containers);
+	}
+	struct cJSON *meta = json_ensure_object(template, "metadata");
+	struct cJSON *annotations = meta ? json_ensure_object(meta, "annotations") : NULL;
+	if (annotations && duration && !json_get(annotations, "muster.dev/sim-duration"))
+		json_set_str(annotations, "muster.dev/sim-duration", duration);
+	codec_add_set(j, "submitter", template, "Never");
+}
+
+/* The head's template with the container that submits beside it. */
+static struct cJSON *with_sidecar(const struct cJSON *head)
+{
+	struct cJSON *template = json_dup(head);
+	struct cJSON *containers = json_path(template, "spec", "containers", NULL);
+
+	if (json_is(containers, JSON_ARRAY))
+		json_append(containers, default_submitter(head));
+	return template;
+}
+
 static void read_ray_spec(struct sim_job *j, const struct cJSON *spec)
 {
 	struct ray_job_spec *s = &j->spec.ray;
@@ -32,6 +101,8 @@ static void read_ray_spec(struct sim_job *j, const struct cJSON *spec)
 	    .ttl = codec_seconds(spec, "ttlSecondsAfterFinished", 0),
 	    .active_deadline = codec_seconds(spec, "activeDeadlineSeconds", -1),
 	    .backoff_limit = codec_count(spec, "backoffLimit", 0),
+	    .submission = submission_of(spec),
+	    .submitted = json_str(spec, "jobId") != NULL,
 	    .duration = 10 * USEC_PER_SEC,
 	};
 	usec d;
@@ -40,7 +111,8 @@ static void read_ray_spec(struct sim_job *j, const struct cJSON *spec)
 	if (exit && num_parse_i64(span_of(exit), 0, 255, &code) == 0)
 		s->exit_code = (int32_t)code;
 	job_codec_clear_sets(j);
-	add_ray_set(j, "head", 1, head);
+	auto_json *both = s->submission == RAY_SIDECAR ? with_sidecar(head) : NULL;
+	add_ray_set(j, "head", 1, both ? both : head);
 	json_foreach (json_get(cluster, "workerGroupSpecs"), g) {
 		int64_t pods =
 		    num_mul_sat(codec_count(g, "replicas", 1), codec_count(g, "numOfHosts", 1));
@@ -48,6 +120,8 @@ static void read_ray_spec(struct sim_job *j, const struct cJSON *spec)
 			    (int32_t)num_min(pods, BATCH_JOB_MAX_COMPLETIONS),
 			    json_get(g, "template"));
 	}
+	if (s->submission == RAY_K8S_JOB)
+		add_submitter(j, spec, head);
 }
 
 static const char *ray_text(const struct cJSON *status, const char *key)

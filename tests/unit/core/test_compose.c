@@ -283,6 +283,21 @@ static void a_head_with_an_autoscaler_asks_for_both(void **state)
 	done(&c);
 }
 
+/* 2 cpus and the 500m and 200Mi of the container that KubeRay puts beside the head. */
+static void a_head_with_the_submitter_beside_it_asks_for_both(void **state)
+{
+	struct composed c;
+
+	(void)state;
+	compose(TYPE_RAY_JOB,
+		"{'spec':{'submissionMode':'SidecarMode','rayClusterSpec':{'headGroupSpec':"
+		"{'template':" POD("2") "}}}}",
+		&plain, &c);
+	expect_sets(&c, "head 1*2500");
+	assert_int_equal(c.w.pod_sets[0].pod.requests[1].value, 200 << 20);
+	done(&c);
+}
+
 /* The Job that cleans Redis up asks 200m and 256Mi: max(100m, 200m), max(2, 200m). */
 static void a_fault_tolerant_head_has_room_for_the_clean_up(void **state)
 {
@@ -442,6 +457,7 @@ int main(void)
 	    cmocka_unit_test(an_mpi_job_asks_launcher_then_worker),
 	    cmocka_unit_test(a_ray_cluster_asks_head_and_groups),
 	    cmocka_unit_test(a_head_with_an_autoscaler_asks_for_both),
+	    cmocka_unit_test(a_head_with_the_submitter_beside_it_asks_for_both),
 	    cmocka_unit_test(a_ray_job_asks_head_and_groups_and_no_submitter),
 	    cmocka_unit_test(a_fault_tolerant_head_has_room_for_the_clean_up),
 	    cmocka_unit_test(the_setting_counts_a_ray_jobs_submitter),

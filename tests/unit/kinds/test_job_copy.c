@@ -73,6 +73,46 @@ static void a_ray_job_keeps_its_ttl_and_shuts_its_cluster_down(void **state)
 	    "'shutdownAfterJobFinishes':true,'suspend':true}}");
 }
 
+#define HEAD                                                                                       \
+	"'rayClusterSpec':{'headGroupSpec':{'template':{'spec':{'imagePullSecrets':["              \
+	"{'name':'s'}],'containers':[{'name':'h','image':'ray:1'}]}}}}"
+
+/* What the copy of a RayJob says at the path, as text; free it. */
+static char *copied(const char *spec, const char *first, const char *second)
+{
+	auto_json *tree = tree_of(spec), *copy = NULL;
+	auto_buf out = BUF_INIT;
+
+	assert_int_equal(job_copy_tree(hub_kind(TYPE_RAY_JOB), tree, &options, &copy, NULL), 0);
+	const struct cJSON *at = json_path(copy, "spec", first, second, NULL);
+	if (at)
+		json_print(at, &out);
+	return xstrndup(out.ptr ? out.ptr : "", out.len);
+}
+
+static void a_ray_jobs_submitter_is_told_to_be_the_jobs(void **state)
+{
+	(void)state;
+	auto_free char *spec =
+	    copied("{'metadata':{'name':'j'},'spec':{" HEAD "}}", "submitterPodTemplate", "spec");
+	assert_string_equal(spec,
+			    "{\"containers\":[{\"name\":\"ray-job-submitter\",\"image\":\"ray:1\","
+			    "\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"200Mi\"},"
+			    "\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}}],\"restartPolicy\":"
+			    "\"Never\",\"imagePullSecrets\":[{\"name\":\"s\"}]}");
+	auto_free char *marks = copied("{'metadata':{'name':'j'},'spec':{" HEAD "}}",
+				       "submitterPodTemplate", "metadata");
+	assert_non_null(strstr(marks, "\"muster.dev/pod-set\":\"submitter\""));
+	auto_free char *own = copied("{'metadata':{'name':'j'},'spec':{'submitterPodTemplate':"
+				     "{'spec':{'containers':[{'name':'mine'}]}}," HEAD "}}",
+				     "submitterPodTemplate", "spec");
+	assert_string_equal(own, "{\"containers\":[{\"name\":\"mine\"}]}");
+	auto_free char *none =
+	    copied("{'metadata':{'name':'j'},'spec':{'submissionMode':'HTTPMode'," HEAD "}}",
+		   "submitterPodTemplate", NULL);
+	assert_string_equal(none, "");
+}
+
 static void a_job_without_a_spec_has_no_copy(void **state)
 {
 	(void)state;
@@ -239,6 +279,7 @@ int main(void)
 	    cmocka_unit_test(a_copy_is_suspended_and_names_its_job),
 	    cmocka_unit_test(every_template_of_a_job_set_is_marked),
 	    cmocka_unit_test(a_ray_job_keeps_its_ttl_and_shuts_its_cluster_down),
+	    cmocka_unit_test(a_ray_jobs_submitter_is_told_to_be_the_jobs),
 	    cmocka_unit_test(a_job_without_a_spec_has_no_copy),
 	    cmocka_unit_test(what_a_queue_owns_a_user_does_not_change),
 	    cmocka_unit_test(the_suspend_field_is_where_the_kind_has_it),

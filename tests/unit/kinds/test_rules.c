@@ -381,6 +381,32 @@ static void a_ray_job_makes_its_own_cluster(void **state)
 	    "value\n");
 }
 
+#define RAY_HEAD(restart)                                                                          \
+	"'rayClusterSpec':{'headGroupSpec':{'template':{'spec':{'restartPolicy':" restart          \
+	",'containers':[{'name':'h','image':'i'}]}}}}"
+
+static void what_submits_a_ray_job_goes_with_its_mode(void **state)
+{
+	(void)state;
+	expect_wrong(TYPE_RAY_JOB,
+		     "{'metadata':{'name':'r'},'spec':{'submissionMode':'InteractiveMode',"
+		     "'backoffLimit':1," RAY_HEAD("'Never'") "}}",
+		     "spec.backoffLimit: Invalid value: 1: must be 0 with submissionMode "
+		     "InteractiveMode\n");
+	expect_wrong(TYPE_RAY_JOB,
+		     "{'metadata':{'name':'r'},'spec':{'submissionMode':'SidecarMode'," RAY_HEAD(
+			 "'Never'") "}}",
+		     "");
+	expect_wrong(TYPE_RAY_JOB,
+		     "{'metadata':{'name':'r'},'spec':{'submissionMode':'SidecarMode',"
+		     "'submitterConfig':{}," RAY_HEAD("'Always'") "}}",
+		     "spec.submitterConfig: Forbidden: may not be set with submissionMode "
+		     "SidecarMode\n"
+		     "spec.rayClusterSpec.headGroupSpec.template.spec.restartPolicy: Invalid "
+		     "value: \"Always\": must be Never or unset with submissionMode "
+		     "SidecarMode\n");
+}
+
 #define POLICY(spec)                                                                               \
 	"{'metadata':{'name':'p','namespace':'n'},'spec':{'resourceSelectors':[{'apiVersion':"     \
 	"'batch/v1','kind':'Job'}]" spec "}}"
@@ -714,6 +740,7 @@ int main(void)
 	    cmocka_unit_test(the_other_training_jobs_have_containers_and_roles_of_their_own),
 	    cmocka_unit_test(a_ray_cluster_is_checked_as_that_of_a_job),
 	    cmocka_unit_test(a_ray_job_makes_its_own_cluster),
+	    cmocka_unit_test(what_submits_a_ray_job_goes_with_its_mode),
 	    cmocka_unit_test(a_policy_selects_one_way),
 	    cmocka_unit_test(failover_is_accepted_with_a_warning_in_both_spellings),
 	    cmocka_unit_test(a_cluster_has_urls_and_unique_taints),

@@ -452,14 +452,38 @@ static void a_ray_job_runs_and_shuts_down(void **state)
 {
 	create(TYPE_RAY_JOB, RAY);
 	assert_string_equal(ray_status("jobDeploymentStatus"), "Running");
-	assert_int_equal(count(TYPE_POD), 3);
+	assert_int_equal(count(TYPE_POD), 4); /* with the submitter's */
 	restart();
 	pass(3 * S);
 	assert_string_equal(ray_status("jobStatus"), "RUNNING");
 	pass(S);
 	assert_string_equal(ray_status("jobStatus"), "SUCCEEDED");
 	assert_string_equal(ray_status("jobDeploymentStatus"), "Complete");
+	assert_int_equal(count(TYPE_POD), 1);
+}
+
+/* One that fits a node of 8 cpus alone, with so many for its head. */
+#define RAY_SUBMITTED(mode, cpu)                                                                   \
+	"{'apiVersion':'ray.io/v1','kind':'RayJob','metadata':{'name':'ray'},'spec':{"             \
+	"'submissionMode':'" mode "','rayClusterSpec':{'headGroupSpec':{'template':{" POD_SPEC(    \
+	    "ray-head", "'cpu':'" cpu "'") "}}}}}"
+
+static void a_ray_job_is_submitted_over_http_or_from_beside_its_head(void **state)
+{
+	create(TYPE_RAY_JOB, RAY_SUBMITTED("HTTPMode", "8"));
+	assert_string_equal(ray_status("jobStatus"), "RUNNING");
+	assert_int_equal(count(TYPE_POD), 1);
+	delete (TYPE_RAY_JOB, "default", "ray");
+	settle();
 	assert_int_equal(count(TYPE_POD), 0);
+	/* The container beside the head asks half a cpu. */
+	create(TYPE_RAY_JOB, RAY_SUBMITTED("SidecarMode", "8"));
+	assert_string_equal(ray_status("jobStatus"), "");
+	delete (TYPE_RAY_JOB, "default", "ray");
+	settle();
+	create(TYPE_RAY_JOB, RAY_SUBMITTED("SidecarMode", "7500m"));
+	assert_string_equal(ray_status("jobStatus"), "RUNNING");
+	assert_int_equal(count(TYPE_POD), 1);
 }
 
 static void a_ttl_removes_a_finished_job(void **state)
@@ -591,6 +615,7 @@ int main(void)
 	    T(a_taint_that_is_tolerated_for_seconds_drives_pods_out_after_them),
 	    T(a_rule_restarts_the_failed_job_alone),
 	    T(a_ray_job_runs_and_shuts_down),
+	    T(a_ray_job_is_submitted_over_http_or_from_beside_its_head),
 	    T(a_ttl_removes_a_finished_job),
 	    T(many_jobs_need_more_than_one_batch),
 	    T(a_gated_pod_is_bound_when_its_gates_are_gone),

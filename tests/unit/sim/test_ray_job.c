@@ -139,6 +139,77 @@ static void a_lost_pod_fails_it(void **state)
 	assert_string_equal(w.state.job, "FAILED");
 }
 
+static void the_submitter_comes_when_the_cluster_runs_and_stays(void **state)
+{
+	w.spec.submission = RAY_K8S_JOB;
+	w.spec.shutdown = true;
+	decide();
+	assert_int_equal(w.plan.creates.len, 3);
+	obey();
+	decide();
+	assert_string_equal(w.state.deployment, "Running");
+	assert_string_equal(w.state.job, ""); /* nothing is submitted yet */
+	assert_int_equal(w.plan.creates.len, 1);
+	assert_int_equal(w.plan.creates.items[0].set, 2);
+	obey();
+	decide();
+	assert_string_equal(w.state.job, "RUNNING");
+	w.now += 30 * S;
+	decide();
+	assert_string_equal(w.state.job, "RUNNING"); /* its log is followed to the end */
+	w.pods[3].phase = POD_SUCCEEDED;
+	decide();
+	assert_string_equal(w.state.job, "SUCCEEDED");
+	decide();
+	assert_int_equal(w.plan.deletes.len, 3);
+	for (size_t i = 0; i < w.plan.deletes.len; i++)
+		assert_int_not_equal(w.plan.deletes.items[i], 3);
+}
+
+static void submitters_that_fail_are_replaced_twice(void **state)
+{
+	w.spec.submission = RAY_K8S_JOB;
+	decide();
+	obey();
+	for (int32_t i = 0; i < 3; i++) {
+		decide();
+		assert_int_equal(w.plan.creates.len, 1);
+		assert_int_equal(w.plan.creates.items[0].index, i);
+		obey();
+		w.pods[w.n - 1].phase = POD_FAILED;
+	}
+	decide();
+	assert_string_equal(w.state.deployment, "Failed");
+	assert_string_equal(w.state.reason, "SubmissionFailed");
+	assert_int_equal(w.plan.deletes.len, 3); /* the cluster; their logs are left */
+}
+
+static void suspension_takes_the_submitter_too(void **state)
+{
+	w.spec.submission = RAY_K8S_JOB;
+	decide();
+	obey();
+	decide();
+	obey();
+	w.spec.suspend = true;
+	decide();
+	assert_int_equal(w.plan.deletes.len, 4);
+}
+
+static void an_interactive_job_waits_for_a_person(void **state)
+{
+	w.spec.submission = RAY_INTERACTIVE;
+	decide();
+	obey();
+	decide();
+	assert_string_equal(w.state.deployment, "Waiting");
+	assert_string_equal(w.state.job, "");
+	w.spec.submitted = true;
+	decide();
+	assert_string_equal(w.state.deployment, "Running");
+	assert_string_equal(w.state.job, "RUNNING");
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -150,6 +221,10 @@ int main(void)
 	    T(a_retry_makes_another_cluster),
 	    T(suspend_takes_the_cluster_and_resume_makes_one),
 	    T(a_lost_pod_fails_it),
+	    T(the_submitter_comes_when_the_cluster_runs_and_stays),
+	    T(submitters_that_fail_are_replaced_twice),
+	    T(suspension_takes_the_submitter_too),
+	    T(an_interactive_job_waits_for_a_person),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
