@@ -6,6 +6,8 @@
  */
 #include "api/protobuf.h"
 #include "base/json.h"
+#include "kinds/kinds.h"
+#include "kube/openapi_v3.h"
 
 #include <errno.h>
 
@@ -37,6 +39,20 @@ static void run_protobuf(const struct cJSON *c, struct buf *out)
 	buf_add_char(out, '}');
 }
 
+static void run(const struct cJSON *c, struct buf *out)
+{
+	const char *op = json_str(c, "op");
+
+	if (op && strcmp(op, "protobuf") == 0)
+		run_protobuf(c, out);
+	else if (!op || strcmp(op, "openapi") != 0 ||
+		 !openapi_v3_document(json_bool(c, "sim", false) ? kinds_sim() : kinds_hub(),
+				      span_of(json_str(c, "group")),
+				      span_of(json_str(c, "version")), out))
+		buf_add_str(out, "{}");
+	buf_add_char(out, '\n');
+}
+
 int main(void)
 {
 	char *line = NULL;
@@ -51,8 +67,7 @@ int main(void)
 			fprintf(stderr, "bad case: %s: %s\n", line, e.text);
 			return 1;
 		}
-		run_protobuf(c, &out);
-		buf_add_char(&out, '\n');
+		run(c, &out);
 		(void)fwrite(out.ptr, 1, out.len, stdout);
 		(void)fflush(stdout);
 	}

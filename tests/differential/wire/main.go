@@ -1,10 +1,11 @@
 // Held against the hub: Kubernetes' own types, of a recent version, in k8s.io/api.
 //
-// usage: wire -cases CASES_PROGRAM [-n CASES] [-seed N] protobuf|cuts|fields|corpus
+// usage: wire -cases CASES_PROGRAM [-n CASES] [-seed N] protobuf|cuts|schema|fields|corpus
 //
 //	protobuf  objects of every built-in kind that the hub takes, filled at random, as client-go
 //	          sends them: what the hub decodes must be the same object
 //	cuts      such messages cut short, or with fields that nobody knows
+//	schema    every field of the types, against the OpenAPI documents that the hub serves
 //	fields    prints the tables of hub/api/protobuf_fields.txt
 //	corpus    -out DIR: one message of each kind with every field set, for the fuzzer
 //
@@ -105,6 +106,8 @@ func main() {
 		protobufs(h, r, *n)
 	case "cuts":
 		cuts(h, r, *n/100)
+	case "schema":
+		schemas(h)
 	default:
 		fatal("what should be compared?")
 	}

@@ -498,7 +498,7 @@ static void a_priority_class_is_fixed_and_bounded(void **state)
 	    TYPE_PRIORITY_CLASS, "{'metadata':{'name':'system-x'},'value':1}",
 	    "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved "
 	    "for system use only\n");
-	expect_wrong(TYPE_PRIORITY_CLASS, "{'metadata':{'name':'p'}}", "value: Required value\n");
+	expect_wrong(TYPE_PRIORITY_CLASS, "{'metadata':{'name':'zero'}}", "");
 	expect_wrong_update(TYPE_PRIORITY_CLASS, "{'metadata':{'name':'p'},'value':1}",
 			    "{'metadata':{'name':'p'},'value':2,'preemptionPolicy':'Never'}",
 			    "value: Forbidden: may not be changed in an update.\n"
