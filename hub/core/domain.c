@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "core/admission/settle.h"
 #include "core/job.h"
-#include "core/kueue/admission.h"
+#include "core/kueue/admission_ask.h"
 #include "kinds/topology_assignment.h"
 
 #define MAX_DOMAINS_TEXT (192 << 10)

@@ -10,7 +10,7 @@
 #include "core/dispatch/courier.h"
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
-#include "core/kueue/admission.h"
+#include "core/kueue/admission_ask.h"
 #include "core/member.h"
 #include "core/observe.h"
 #include "core/provisioning/provisioning.h"

@@ -174,6 +174,8 @@ struct job {
 	int32_t priority;
 	bool priority_pending; /* its class does not exist yet */
 	usec created, first_attempt, decided_at;
+	/* starvation.h: parked since, not durable; no cluster could be promised to it lately */
+	usec unplaced_since, hopeless_until;
 	usec finished_at;      /* by our clock; 0: not, or not known */
 	uint32_t replacements; /* placements so far, for the back-off of re-placement */
 

@@ -17,7 +17,7 @@ int64_t running_limit(const struct job *j)
 	return seconds < 0 ? RESERVATION_NEVER : num_mul_sat(seconds, USEC_PER_SEC);
 }
 
-static int64_t end_of(const struct core *c, const struct job *j)
+int64_t running_end(const struct core *c, const struct job *j)
 {
 	int64_t limit = running_limit(j);
 
@@ -52,7 +52,7 @@ static void gather_member(struct core *c, const struct member *m, struct running
 		const struct job *j = job_by_number(c, *number);
 		if (!j || !j->holds || member_placed(c, j) != m)
 			continue;
-		jobs[n++] = (struct reservation_job){pods_of(j, m, &g->mem), end_of(c, j)};
+		jobs[n++] = (struct reservation_job){pods_of(j, m, &g->mem), running_end(c, j)};
 	}
 	reservation_sort(jobs, n);
 	g->clusters[g->n++] = (struct reservation_cluster){m->view, jobs, n};

@@ -16,6 +16,10 @@ struct running {
 };
 void running_gather(struct core *c, struct running *r);
 
+/* When the job, which has a place, ends at the latest: now for one that is leaving it,
+ * RESERVATION_NEVER for one without a limit. */
+int64_t running_end(const struct core *c, const struct job *j);
+
 /* How long the job may run from its start: its own deadline, or what is left of its Workload's
  * maximum execution time; RESERVATION_NEVER: no limit. j NULL is a job without one. */
 int64_t running_limit(const struct job *j);

@@ -11,8 +11,10 @@
 
 #define LOOK_INTERVAL USEC_PER_SEC
 #define AGAIN_SOON    (5 * USEC_PER_SEC)
-#define MOVE_INTERVAL (30 * USEC_PER_SEC) /* how often a better cluster is looked for */
-#define MAX_STARVING  32		  /* that are looked after at a time */
+#define MOVE_INTERVAL (30 * USEC_PER_SEC)  /* how often a better cluster is looked for */
+#define HOPELESS_TIME (300 * USEC_PER_SEC) /* nothing else is kept for one without a cluster */
+#define SOON_LISTED   (10 * USEC_PER_SEC)  /* after it was parked, at the latest */
+#define MAX_STARVING  32		   /* that are looked after at a time */
 
 struct starving {
 	uint64_t job;
@@ -184,6 +186,16 @@ static void look_at_all(struct core *c)
 	pump_wake_all(c);
 }
 
+/* What quota was kept for one without a cluster is others' now. */
+static void mark_hope(struct core *c, const struct starving *it, struct job *j)
+{
+	bool hopeless = it->held.cluster == CLUSTER_NONE;
+
+	if (hopeless && j->hopeless_until <= c->now)
+		c->kueue->shadows_moved = c->pump_wanted = true;
+	j->hopeless_until = hopeless ? c->now + HOPELESS_TIME : 0;
+}
+
 /* Chooses, or chooses again. */
 static void reserve(struct core *c, struct starving *it, struct job *j, struct running *g)
 {
@@ -198,8 +210,10 @@ static void reserve(struct core *c, struct starving *it, struct job *j, struct r
 		try_again(c, it, j);
 		return;
 	}
-	if (!full)
+	if (!full) {
 		it->held = choose(c, it, j, g);
+		mark_hope(c, it, j);
+	}
 	if (it->held.cluster != CLUSTER_NONE && j->unit && !elastic_unit_is_admitted(j->unit) &&
 	    elastic_queue_admit(c->quota.queues, j->unit, NULL) < 0)
 		it->held = (struct reservation){CLUSTER_NONE, RESERVATION_NEVER};
@@ -322,6 +336,7 @@ bool starvation_promise(struct core *c, struct job *j)
 		return false;
 	it->held = choose(c, it, j, &g);
 	arena_done(&g.mem);
+	mark_hope(c, it, j);
 	if (it->held.cluster == CLUSTER_NONE)
 		return false;
 	it->look_at = c->now + MOVE_INTERVAL;
@@ -407,6 +422,23 @@ bool starvation_holds(const struct core *c, const struct job *j)
 {
 	const struct starving *it = find(c, j);
 	return it && it->held.cluster != CLUSTER_NONE;
+}
+
+usec starvation_shadow(const struct core *c, const struct job *j)
+{
+	const struct starving *it = find(c, j);
+	return it ? it->held.shadow_us : RESERVATION_NEVER;
+}
+
+bool starvation_is_hopeless(const struct core *c, const struct job *j)
+{
+	return j && j->hopeless_until > c->now;
+}
+
+bool starvation_may_promise(const struct core *c, const struct job *j)
+{
+	return waits(j) && !starvation_is_hopeless(c, j) &&
+	       (find(c, j) || c->now < num_add_sat(j->unplaced_since, SOON_LISTED));
 }
 
 bool starvation_tell(const struct core *c, const struct job *j, char *out, size_t size)

@@ -35,6 +35,14 @@ void starvation_parked(struct core *c, const struct job *j);
  * it yet; and the cluster for its ask, kept free from now on: false when there is none. */
 bool starvation_wants(const struct core *c, const struct job *j);
 bool starvation_promise(struct core *c, struct job *j);
+/* The time by which the cluster kept for it is free; RESERVATION_NEVER: none is. */
+usec starvation_shadow(const struct core *c, const struct job *j);
+/* Lately no cluster could be promised to it: nothing else is to be kept for it either. j NULL: it
+ * needs none. */
+bool starvation_is_hopeless(const struct core *c, const struct job *j);
+/* One that waits for nodes: whether it is about to be promised a cluster, or waits for its turn. */
+bool starvation_may_promise(const struct core *c, const struct job *j);
+
 /* Starts those that fit now, gives up reservations that nobody needs, and once in a while makes
  * and moves some. Before others are decided. */
 void starvation_run(struct core *c);

@@ -4,6 +4,7 @@
 #include "core/admission/settle.h"
 #include "core/admission/starvation.h"
 #include "core/job.h"
+#include "core/kueue/admission_ask.h"
 #include "core/kueue/admission_record.h"
 #include "core/kueue/claim.h"
 #include "core/kueue/cluster_queue.h"
@@ -14,118 +15,12 @@
 #include "core/kueue/quota_wait.h"
 #include "core/kueue/ready.h"
 #include "core/kueue/room.h"
-#include "core/kueue/topology.h"
 #include "core/kueue/workload_restore.h"
 #include "core/provisioning/consumer.h"
 
 #include <inttypes.h>
 
 #define MAX_CHECKS 8
-
-/* ---- what it asks of a member ---- */
-
-static void add_flavor(const struct core *c, uint32_t flavor, struct arena *mem, struct job_term *t)
-{
-	const struct kueue_flavor_spec *s = kueue_forest_flavor_spec(c->kueue->forest, flavor);
-
-	if (!s)
-		return;
-	struct label *labels = arena_array(mem, struct label, t->n_labels + s->n_labels);
-	struct toleration *tolerations =
-	    arena_array(mem, struct toleration, t->n_tolerations + s->n_tolerations);
-	for (size_t i = 0; i < t->n_labels; i++)
-		labels[i] = t->labels[i];
-	for (size_t i = 0; i < s->n_labels; i++)
-		labels[t->n_labels++] = s->labels[i];
-	for (size_t i = 0; i < t->n_tolerations; i++)
-		tolerations[i] = t->tolerations[i];
-	for (size_t i = 0; i < s->n_tolerations; i++)
-		tolerations[t->n_tolerations++] = s->tolerations[i];
-	t->labels = labels;
-	t->tolerations = tolerations;
-}
-
-struct job_term *admission_terms(const struct core *c, const struct workload *w,
-				 const struct workload_set *sets, size_t n_sets, struct arena *mem)
-{
-	const struct job *j = w->job;
-	size_t n = j->digest.n_pod_sets;
-	struct job_term *terms = arena_array(mem, struct job_term, n);
-
-	for (size_t i = 0; i < n; i++) {
-		terms[i].count = -1;
-		if (i >= n_sets)
-			continue;
-		if (sets[i].count < j->digest.pod_sets[i].count)
-			terms[i].count = sets[i].count;
-		for (uint32_t k = 0; k < sets[i].n_flavors; k++) {
-			struct span topology = topology_of_flavor(c, sets[i].flavors[k]);
-			add_flavor(c, sets[i].flavors[k], mem, &terms[i]);
-			if (topology.len)
-				terms[i].topology = topology;
-		}
-	}
-	return terms;
-}
-
-int admission_ask(struct core *c, struct workload *w, struct err *reterr)
-{
-	struct job *j = w->job;
-	auto_arena mem = ARENA_INIT;
-
-	return job_ask_with(c, j, settle_policy(c, j),
-			    admission_terms(c, w, w->sets, w->n_sets, &mem), reterr);
-}
-
-static void drop_asks(struct core *c, struct workload *w)
-{
-	vec_foreach (&w->asks, a) {
-		pump_leave_ask(c, *a);
-		placer_ask_unref(c->placer, *a);
-	}
-	vec_done(&w->asks);
-	if (!w->lacking_at)
-		return;
-	struct kueue *k = c->kueue;
-	struct workload *last = k->lacking.items[--k->lacking.len];
-	k->lacking.items[w->lacking_at - 1] = last;
-	last->lacking_at = w->lacking_at;
-	w->lacking_at = 0;
-}
-
-void workload_forget_asks(struct core *c, struct workload *w)
-{
-	/* Others of its shape may be parked behind it: one of them tries for itself. */
-	if (w->asks.len && w->unit)
-		kueue_queues_wake_shape(c->kueue->queues, w->unit->shape->number);
-	drop_asks(c, w);
-}
-
-static void wait_for(struct core *c, struct workload *w, struct ask *a)
-{
-	vec_foreach (&w->asks, p)
-		if (*p == a)
-			return;
-	vec_push(&w->asks, ask_dup_ref(a));
-	pump_enter_ask(c, a);
-	pump_park(c, a, w->unit->shape->number);
-	if (!w->lacking_at) {
-		vec_push(&c->kueue->lacking, w);
-		w->lacking_at = c->kueue->lacking.len;
-	}
-	starvation_parked(c, w->job);
-}
-
-/* Makes its job's ask; remembers why that cannot be. */
-static bool asked(struct core *c, struct workload *w)
-{
-	struct err err = ERR_INIT;
-	bool fine = admission_ask(c, w, &err) == 0;
-
-	free(w->misasked);
-	w->misasked = fine ? NULL : xstrdup(err.text);
-	return fine;
-}
 
 /* Takes nodes for it, in the batch that takes its quota. */
 static bool place(struct core *c, struct workload *w)
@@ -136,14 +31,14 @@ static bool place(struct core *c, struct workload *w)
 
 	if (!j)
 		return true;
-	if (!asked(c, w))
+	if (!admission_ask_make(c, w))
 		return false;
 	size_t n = starvation_exclude(c, j, excluded);
 	/* What it claims is in the way of itself; lifting that wakes others, so not in vain. */
 	if (claim_fits(c, w))
 		claim_drop(c, w);
 	if (!consumer_decide(c, j, excluded, n, &d)) {
-		wait_for(c, w, j->ask);
+		admission_ask_wait(c, w, j->ask);
 		return false;
 	}
 	if (w->claims) {
@@ -197,7 +92,7 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 	w->reserved_at = c->now;
 	w->told = NULL;
 	w->requeue_at = 0;
-	drop_asks(c, w);
+	admission_ask_drop(c, w);
 	workload_set_admission(c, w, admission_record_text(c, w, a));
 	workload_set_condition(c, w, "QuotaReserved", true, "QuotaReserved",
 			       "Quota reserved in ClusterQueue %.*s", SPAN_ARGS(queue));
@@ -243,6 +138,7 @@ static bool try_entry(struct core *c, struct kueue_entry *e, bool promised)
 		workload_drop_sets(w);
 		return false;
 	}
+	quota_wait_took(c, w, e->assignment.uses.items, e->assignment.uses.len);
 	kueue_cycle_admit(c->kueue->queues, e, !placed);
 	c->counters.decisions[KUEUE_RESERVES]++;
 	reserved(c, w, &e->assignment, checks, n);
@@ -269,16 +165,35 @@ static bool is_to_be_promised(struct core *c, const struct workload *w)
 	return true;
 }
 
+static bool is_reason(const struct kueue_entry *e, const char *reason)
+{
+	return e->reason && strcmp(e->reason, reason) == 0;
+}
+
+/* Whether it waits for quota: that others hold, or for which it has waited already, and which is
+ * kept for it while it looks for a cluster. */
+static void note_wait(struct core *c, const struct kueue_entry *e)
+{
+	struct workload *w = e->workload->owner;
+	bool lacks =
+	    is_reason(e, "WaitingForQuota") || is_reason(e, "WaitingForPreemptedWorkloads");
+	bool unplaced = w->short_of_quota && is_reason(e, "TopologyPlacementFailed");
+
+	if (lacks && w->job)
+		w->job->unplaced_since = 0;
+	quota_wait_note(c, w, lacks || unplaced);
+}
+
 static void tell_entry(struct core *c, const struct kueue_entry *e)
 {
 	struct workload *w = e->workload->owner;
 	auto_buf text = BUF_MAX(4096);
 
-	quota_wait_note(c, w, e->reason && strcmp(e->reason, "WaitingForQuota") == 0);
+	note_wait(c, e);
 	if (!e->reason || !e->reason[0] || (w->told && strcmp(w->told, e->reason) == 0))
 		return;
 	buf_add_str(&text, e->message ? e->message : "");
-	if (strcmp(e->reason, "TopologyPlacementFailed") == 0 && w->job)
+	if (is_reason(e, "TopologyPlacementFailed") && w->job)
 		buf_addf(&text, "%s%s", text.len ? ": " : "",
 			 w->misasked ? w->misasked : pump_summary(c, w->job->ask));
 	workload_tell(c, w, e->reason, text.ptr ? text.ptr : "");
@@ -300,12 +215,12 @@ static bool is_worth_it(struct core *c, struct kueue_entry *e)
 	if (!w->job || w->job->digest.provisioning_request.len || checks_of(c, e, checks))
 		return e->victims.items.len > 0;
 	admission_record_take(w, &e->assignment);
-	bool fine = asked(c, w);
+	bool fine = admission_ask_make(c, w);
 	workload_drop_sets(w);
 	if (fine && room_choose(c, e))
 		return true;
 	if (fine)
-		wait_for(c, w, w->job->ask);
+		admission_ask_wait(c, w, w->job->ask);
 	return false;
 }
 
@@ -333,28 +248,35 @@ static bool is_blocked(struct core *c, struct workload *w)
 	return true;
 }
 
+/* The one that starves and would be passed by it with these flavors; NULL. */
+static const struct workload *passes(struct core *c, const struct kueue_entry *e)
+{
+	struct workload *w = e->workload->owner;
+	const struct kueue_assignment *a = &e->assignment;
+	const struct workload *first = quota_wait_first(c, w, a->uses.items, a->uses.len);
+
+	if (first)
+		quota_wait_refused(c, w, first, a->uses.items, a->uses.len);
+	return first;
+}
+
 /* Tries its flavors one after the other, as the engine gives them, until it starts or somebody
  * leaves for it. An entry that gets no answer is tried again in the next cycle. */
 static void run_entry(struct core *c, struct kueue_entry *e, struct victims *victims)
 {
 	struct workload *w = e->workload->owner;
 	bool promised = is_to_be_promised(c, w);
-	const struct workload *starves =
-	    e->kind == KUEUE_ENTRY_WAITS ? NULL : quota_wait_first(c, w);
+	bool refused = false;
 
-	if (starves) {
-		while (kueue_cycle_refuse(c->kueue->queues, e) && e->kind != KUEUE_ENTRY_WAITS)
-			;
-		quota_wait_refused(c, w, starves);
-		c->counters.decisions[KUEUE_WAITS]++;
-		return;
-	}
 	if (e->kind != KUEUE_ENTRY_FITS || !ready_blocks(c))
-		drop_asks(c, w);
+		admission_ask_drop(c, w);
 	while (e->kind != KUEUE_ENTRY_WAITS) {
-		if (e->kind == KUEUE_ENTRY_FITS && (is_blocked(c, w) || try_entry(c, e, promised)))
+		bool in_order = !passes(c, e);
+		refused = refused || !in_order;
+		if (in_order && e->kind == KUEUE_ENTRY_FITS &&
+		    (is_blocked(c, w) || try_entry(c, e, promised)))
 			return;
-		if (e->kind == KUEUE_ENTRY_PREEMPTS && is_worth_it(c, e)) {
+		if (in_order && e->kind == KUEUE_ENTRY_PREEMPTS && is_worth_it(c, e)) {
 			run_preemption(c, e, victims);
 			c->counters.decisions[KUEUE_PREEMPTS]++;
 			return;
@@ -362,7 +284,8 @@ static void run_entry(struct core *c, struct kueue_entry *e, struct victims *vic
 		if (!kueue_cycle_refuse(c->kueue->queues, e))
 			break;
 	}
-	tell_entry(c, e);
+	if (!refused)
+		tell_entry(c, e);
 	c->counters.decisions[KUEUE_WAITS]++;
 }
 
@@ -373,6 +296,7 @@ static bool run_cycle(struct core *c)
 	uint64_t reserved = c->counters.reserved;
 	struct kueue_entry *e;
 
+	quota_wait_sweep(c);
 	kueue_cycle_begin(q, c->now);
 	while (c->pump_budget > 0 && !c->kueue->blocked && (e = kueue_cycle_next(q))) {
 		c->pump_budget--;
@@ -404,7 +328,7 @@ bool admission_start(struct core *c, struct workload *w)
 		return false;
 	bool had_checks = !w->ahead;
 	w->ready_to_place = w->ahead = false;
-	drop_asks(c, w);
+	admission_ask_drop(c, w);
 	kueue_queues_admitted(c->kueue->queues, w->unit);
 	admitted(c, w, had_checks);
 	return true;
@@ -415,7 +339,7 @@ void admission_give_back(struct core *c, struct workload *w)
 	if (!w->ahead)
 		return;
 	w->ahead = w->ready_to_place = false;
-	drop_asks(c, w);
+	admission_ask_drop(c, w);
 	evict_released(c, w);
 	workload_set_condition(c, w, "QuotaReserved", false, "Pending",
 			       "No member cluster can be kept free for the workload");
@@ -447,8 +371,8 @@ bool admission_run(struct core *c)
 	if (k->edited || c->observed.len)
 		return kueue_queues_is_due(k->queues);
 	claim_sweep(c);
-	quota_wait_sweep(c);
 	run_placing(c);
+	quota_wait_sweep(c);
 	k->blocked = k->blocked && ready_blocks(c);
 	if (k->blocked)
 		return false;

@@ -21,11 +21,5 @@ void admission_checks_ready(struct core *c, struct workload *w);
 bool admission_start(struct core *c, struct workload *w);
 /* Takes back the quota that a starving one was given ahead; it waits again. */
 void admission_give_back(struct core *c, struct workload *w);
-/* What its admission asks of a member, from the record; references as job_ask() makes them. */
-int admission_ask(struct core *c, struct workload *w, struct err *reterr) MUST_CHECK;
-/* What flavors and counts by pod set (as the record keeps them) add to the pods of its job; by the
- * job's pod sets, memory from `mem`. */
-struct job_term *admission_terms(const struct core *c, const struct workload *w,
-				 const struct workload_set *sets, size_t n_sets, struct arena *mem);
 
 #endif

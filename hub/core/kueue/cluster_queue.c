@@ -40,7 +40,6 @@ void cluster_queue_free(struct cluster_queue *q)
 	vec_foreach (&q->short_of_quota, w)
 		(*w)->short_of_quota = false;
 	vec_done(&q->short_of_quota);
-	vec_done(&q->refused_shapes);
 	queue_meter_done(&q->meter);
 	selector_done(&q->namespaces);
 	usage_done(&q->admitted);

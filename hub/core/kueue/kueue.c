@@ -9,6 +9,8 @@
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/provisioning_config.h"
 #include "core/kueue/queue_status.h"
+#include "core/kueue/quota_shadow.h"
+#include "core/kueue/quota_wait.h"
 #include "core/kueue/resource_flavor.h"
 #include "core/kueue/topology.h"
 #include "core/kueue/workload.h"
@@ -42,6 +44,7 @@ void kueue_open(struct core *c)
 					      k->settings.usage_weights[i].weight);
 	k->usage_due = k->settings.engine.usage_sampling_interval > 0 ? 0 : INT64_MAX;
 	take_selector(k);
+	k->starves_at = INT64_MAX;
 	c->kueue = k;
 }
 
@@ -63,6 +66,8 @@ void kueue_close(struct core *c)
 	if (!k)
 		return;
 	close_workloads(c);
+	quota_shadow_drop_all(c);
+	vec_done(&k->refused_shapes);
 	k->queues = kueue_queues_destroy(k->queues);
 	k->forest = kueue_forest_destroy(k->forest);
 	map_foreach (&k->cluster_queues, e)
@@ -242,7 +247,7 @@ usec kueue_due(const struct core *c)
 
 	if (k->checking_soon || k->checks_changed)
 		return c->now;
-	return num_min(num_min(t, queue_status_due(c)), k->usage_due);
+	return num_min(num_min(t, queue_status_due(c)), num_min(k->usage_due, quota_wait_due(c)));
 }
 
 bool kueue_flush_workloads(struct core *c, bool freed_only)

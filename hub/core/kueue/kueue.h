@@ -20,6 +20,7 @@
 #include "quota-tree/kueue_queues.h"
 
 struct workload;
+struct quota_shadow;
 
 struct topology {
 	char *name;
@@ -48,11 +49,9 @@ struct cluster_queue {
 	bool has_selector; /* false: no namespace at all */
 	struct selector namespaces;
 	struct VEC(struct queue_check) checks;
-	struct usage admitted; /* what admitted ones use */
-	bool status_dirty;     /* in kueue->dirty_queues */
-	/* quota_wait.h: who waits for quota that others hold, and what was refused for them */
-	struct VEC(struct workload *) short_of_quota;
-	struct VEC(uint32_t) refused_shapes;
+	struct usage admitted;			      /* what admitted ones use */
+	bool status_dirty;			      /* in kueue->dirty_queues */
+	struct VEC(struct workload *) short_of_quota; /* of others' (quota_wait.h) */
 	struct queue_meter meter;
 };
 
@@ -103,9 +102,16 @@ struct kueue {
 	struct selector managed_namespaces; /* of the setting */
 	usec usage_due;	  /* of the next sample of LocalQueues' usage; INT64_MAX: none */
 	size_t n_unready; /* hold quota, and not all their pods are ready */
-	bool keeps_quota; /* some queue has refused shapes (quota_wait.h) */
-	bool blocked;	  /* a head waits for them: nothing is tried meanwhile */
-	bool edited;	  /* the batch under way writes queues or flavors: it admits nobody */
+	/* quota_wait.h: the first time at which one starves that does not yet; shapes that were
+	 * refused for those that do. quota_shadow.h: these, in their order; when their shadow times
+	 * were worked out, and whether they are new, dropped, or behind what is held since */
+	usec starves_at;
+	struct VEC(uint32_t) refused_shapes;
+	struct VEC(struct quota_shadow *) starving;
+	usec shadows_at;
+	bool shadows_new, shadows_moved, shadows_stale;
+	bool blocked; /* a head waits for them: nothing is tried meanwhile */
+	bool edited;  /* the batch under way writes queues or flavors: it admits nobody */
 };
 
 /* ---- what core calls ---- */

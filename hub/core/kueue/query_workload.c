@@ -3,7 +3,7 @@
 #include "core/admission/settle.h"
 #include "core/admission/starvation.h"
 #include "core/job.h"
-#include "core/kueue/admission.h"
+#include "core/kueue/admission_ask.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/local_queue.h"
 #include "core/kueue/workload_status.h"

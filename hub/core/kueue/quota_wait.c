@@ -1,22 +1,18 @@
 #include "core/kueue/quota_wait.h"
 
 #include "base/num.h"
-#include "core/admission/running.h"
 #include "core/job.h"
+#include "core/kueue/quota_order.h"
+#include "core/kueue/quota_shadow.h"
 #include "core/kueue/workload_restore.h"
 
 #define MOST_WAITING 16 /* that are known of a queue: the first in its order */
 
-static bool is_waiting(const struct core *c, const struct cluster_queue *q,
-		       const struct workload *w)
-{
-	return w->unit && w->unit->state == KUEUE_PENDING && workload_cluster_queue(c, w) == q;
-}
+/* ---- who waits ---- */
 
-static bool starves(const struct core *c, const struct workload *w)
+static usec starves_at(const struct core *c, const struct workload *w)
 {
-	return c->settings.starve_after &&
-	       num_add_sat(w->first_order, c->settings.starve_after) <= c->now;
+	return num_add_sat(w->first_order, c->settings.starve_after);
 }
 
 static void drop_at(struct cluster_queue *q, size_t i)
@@ -25,30 +21,40 @@ static void drop_at(struct cluster_queue *q, size_t i)
 	q->short_of_quota.items[i] = q->short_of_quota.items[--q->short_of_quota.len];
 }
 
-/* The first in the queue's order, or the last; len when there is none. */
-static size_t find(const struct cluster_queue *q, bool last)
+static size_t find_last(const struct cluster_queue *q)
 {
-	size_t best = q->short_of_quota.len;
+	size_t last = 0;
 
-	for (size_t i = 0; i < q->short_of_quota.len; i++) {
-		int order = best == q->short_of_quota.len
-				? -1
-				: kueue_workload_cmp(q->short_of_quota.items[i]->unit,
-						     q->short_of_quota.items[best]->unit);
-		if (best == q->short_of_quota.len || (last ? order > 0 : order < 0))
-			best = i;
-	}
-	return best;
+	for (size_t i = 1; i < q->short_of_quota.len; i++)
+		if (kueue_workload_cmp(q->short_of_quota.items[i]->unit,
+				       q->short_of_quota.items[last]->unit) > 0)
+			last = i;
+	return last;
 }
 
 static void drop_gone(struct core *c, struct cluster_queue *q)
 {
 	for (size_t i = 0; i < q->short_of_quota.len;) {
-		if (is_waiting(c, q, q->short_of_quota.items[i]))
+		const struct workload *w = q->short_of_quota.items[i];
+		if (w->unit && w->unit->state == KUEUE_PENDING && workload_cluster_queue(c, w) == q)
 			i++;
 		else
 			drop_at(q, i);
 	}
+}
+
+/* Whether there is a place for it among those that are known of its queue. */
+static bool has_place(struct core *c, struct cluster_queue *q, const struct workload *w)
+{
+	drop_gone(c, q);
+	if (q->short_of_quota.len < MOST_WAITING)
+		return true;
+	size_t last = find_last(q);
+	if (kueue_workload_cmp(w->unit, q->short_of_quota.items[last]->unit) > 0)
+		return false;
+	quota_shadow_drop(c, q->short_of_quota.items[last]);
+	drop_at(q, last);
+	return true;
 }
 
 void quota_wait_note(struct core *c, struct workload *w, bool waits)
@@ -59,21 +65,24 @@ void quota_wait_note(struct core *c, struct workload *w, bool waits)
 		quota_wait_forget(c, w);
 		return;
 	}
-	if (w->short_of_quota)
-		return;
-	drop_gone(c, q);
-	if (q->short_of_quota.len == MOST_WAITING) {
-		size_t last = find(q, true);
-		if (kueue_workload_cmp(w->unit, q->short_of_quota.items[last]->unit) > 0)
+	if (!w->short_of_quota) {
+		if (!has_place(c, q, w))
 			return;
-		drop_at(q, last);
+		w->short_of_quota = true;
+		vec_push(&q->short_of_quota, w);
 	}
-	w->short_of_quota = true;
-	vec_push(&q->short_of_quota, w);
+	if (starves_at(c, w) <= c->now)
+		quota_shadow_add(c, w);
+	else
+		c->kueue->starves_at = num_min(c->kueue->starves_at, starves_at(c, w));
 }
 
 void quota_wait_forget(struct core *c, struct workload *w)
 {
+	quota_shadow_drop(c, w);
+	free(w->lacks);
+	w->lacks = NULL;
+	w->n_lacks = 0;
 	if (!w->short_of_quota)
 		return;
 	map_foreach (&c->kueue->cluster_queues, e) {
@@ -86,111 +95,195 @@ void quota_wait_forget(struct core *c, struct workload *w)
 	}
 }
 
-static const struct workload *first_of(struct core *c, struct cluster_queue *q)
+/* Those whose time has come starve from now on. */
+static void find_starving(struct core *c)
 {
-	const struct workload *best = NULL;
+	struct kueue *k = c->kueue;
 
-	drop_gone(c, q);
-	vec_foreach (&q->short_of_quota, it)
-		if (starves(c, *it) && (!best || kueue_workload_cmp((*it)->unit, best->unit) < 0))
-			best = *it;
-	return best;
+	if (k->starves_at > c->now)
+		return;
+	k->starves_at = INT64_MAX;
+	map_foreach (&k->cluster_queues, e) {
+		struct cluster_queue *q = e->value;
+		drop_gone(c, q);
+		vec_foreach (&q->short_of_quota, w) {
+			if (starves_at(c, *w) <= c->now)
+				quota_shadow_add(c, *w);
+			else
+				k->starves_at = num_min(k->starves_at, starves_at(c, *w));
+		}
+	}
 }
 
-const struct workload *quota_wait_first(struct core *c, const struct workload *w)
-{
-	struct cluster_queue *q = workload_cluster_queue(c, w);
-	const struct workload *first =
-	    q && q->short_of_quota.len && w->unit ? first_of(c, q) : NULL;
+/* ---- who is refused ---- */
 
-	return first && first != w && kueue_workload_cmp(first->unit, w->unit) < 0 ? first : NULL;
+static usec ends_if_started(const struct core *c, const struct workload *w)
+{
+	int64_t limit = quota_shadow_limit(c, w);
+
+	return limit == KUEUE_SHADOW_NEVER ? limit : num_add_sat(c->now, limit);
 }
 
-void quota_wait_refused(struct core *c, struct workload *w, const struct workload *first)
+const struct workload *quota_wait_first(struct core *c, const struct workload *w,
+					const struct kueue_use *uses, size_t n)
 {
-	struct cluster_queue *q = workload_cluster_queue(c, w);
+	const struct kueue_forest *f = c->kueue->forest;
+
+	find_starving(c);
+	if (!w->unit)
+		return NULL;
+	for (size_t i = 0; i < c->kueue->starving.len; i++) {
+		const struct quota_shadow *s = c->kueue->starving.items[i];
+		/* Among those that starve nobody waits for one after it. */
+		if (s->workload == w)
+			return NULL;
+		if (!quota_shadow_holds(c, s))
+			continue;
+		if (kueue_shadow_lets(f, &s->of, w->unit->queue, uses, n, ends_if_started(c, w)))
+			continue;
+		if (quota_shadow_find(c, w) || !quota_order_before(c, w, uses, n, s))
+			return s->workload;
+	}
+	return NULL;
+}
+
+void quota_wait_took(struct core *c, const struct workload *w, const struct kueue_use *uses,
+		     size_t n)
+{
+	vec_foreach (&c->kueue->starving, s) {
+		if ((*s)->workload == w)
+			continue;
+		kueue_shadow_took(c->kueue->forest, &(*s)->of, w->unit->queue, uses, n,
+				  ends_if_started(c, w));
+		c->kueue->shadows_stale = true;
+	}
+}
+
+static void keep_uses(struct workload *w, const struct kueue_use *uses, size_t n)
+{
+	free(w->lacks);
+	w->lacks = xcalloc(n + 1, sizeof(*w->lacks));
+	w->n_lacks = n;
+	for (size_t i = 0; i < n; i++)
+		w->lacks[i] = uses[i];
+}
+
+void quota_wait_refused(struct core *c, struct workload *w, const struct workload *first,
+			const struct kueue_use *uses, size_t n)
+{
 	uint32_t shape = w->unit->shape->number;
 	char text[1024];
-
-	c->kueue->keeps_quota = true;
 	size_t at = 0;
-	while (at < q->refused_shapes.len && q->refused_shapes.items[at] != shape)
+
+	quota_wait_note(c, w, true);
+	keep_uses(w, uses, n);
+	while (at < c->kueue->refused_shapes.len && c->kueue->refused_shapes.items[at] != shape)
 		at++;
-	if (at == q->refused_shapes.len)
-		vec_push(&q->refused_shapes, shape);
+	if (at == c->kueue->refused_shapes.len)
+		vec_push(&c->kueue->refused_shapes, shape);
 	if (w->told && strcmp(w->told, "WaitingForQuota") == 0)
 		return;
+	struct span queue = kueue_forest_name(c->kueue->forest, first->unit->queue);
 	(void)snprintf(text, sizeof(text),
-		       "quota of ClusterQueue %s is kept for workload %s, which is before it and "
+		       "quota of ClusterQueue %.*s is kept for workload %s, which is before it and "
 		       "has waited for longer than starvation.after",
-		       q->name, first->key);
+		       SPAN_ARGS(queue), first->key);
 	workload_tell(c, w, "WaitingForQuota", text);
 }
 
 void quota_wait_sweep(struct core *c)
 {
-	if (!c->kueue->keeps_quota)
+	struct kueue *k = c->kueue;
+
+	find_starving(c);
+	if (!quota_shadow_refresh(c))
 		return;
-	c->kueue->keeps_quota = false;
-	map_foreach (&c->kueue->cluster_queues, e) {
-		struct cluster_queue *q = e->value;
-		if (!q->refused_shapes.len)
-			continue;
-		if (first_of(c, q)) {
-			c->kueue->keeps_quota = true;
-			continue;
-		}
-		vec_foreach (&q->refused_shapes, shape)
-			kueue_queues_wake_shape(c->kueue->queues, *shape);
-		vec_clear(&q->refused_shapes);
-	}
+	vec_foreach (&k->refused_shapes, shape)
+		kueue_queues_wake_shape(k->queues, *shape);
+	vec_clear(&k->refused_shapes);
+}
+
+usec quota_wait_due(const struct core *c)
+{
+	return c->kueue->refused_shapes.len ? quota_shadow_due(c) : INT64_MAX;
 }
 
 /* ---- words ---- */
 
-/* When all that the queue runs has ended; RESERVATION_NEVER: it may never. */
-static usec ends_at(const struct core *c, const struct cluster_queue *q)
+static void tell_unknown(const struct core *c, const struct quota_shadow *s, char *out, size_t size)
 {
-	usec end = c->now;
+	(void)snprintf(
+	    out, size,
+	    "Quota that comes free in ClusterQueue %.*s is kept for it, which has waited "
+	    "long; no bound on its wait exists, as workloads without a time limit hold "
+	    "what it needs, or come before it.",
+	    SPAN_ARGS(kueue_forest_name(c->kueue->forest, s->of.queue)));
+}
 
-	map_foreach (&c->jobs_by_number, e) {
-		const struct job *j = e->value;
-		if (!j->holds || !j->workload || workload_cluster_queue(c, j->workload) != q)
-			continue;
-		usec limit = running_limit(j);
-		if (limit == RESERVATION_NEVER)
-			return RESERVATION_NEVER;
-		end = num_max(end, num_add_sat(j->decided_at, limit));
-	}
-	return end;
+/* What could take the quota from it although it is kept; "" when nothing could. */
+static void tell_doubt(const struct core *c, const struct quota_shadow *s, struct buf *out)
+{
+	const struct kueue_forest *f = c->kueue->forest;
+	uint32_t lender = s->of.lender;
+
+	if (lender != KUEUE_NONE)
+		buf_addf(out, "it has to borrow what %s %.*s may take back",
+			 kueue_forest_is_queue(f, lender) ? "ClusterQueue" : "cohort",
+			 SPAN_ARGS(kueue_forest_name(f, lender)));
+	else if (s->of.borrows && kueue_forest_options(f)->fair_sharing)
+		buf_add_str(out, "with fair sharing queues of a smaller share borrow before it");
+	else if (quota_order_is_fair(c, s->of.queue))
+		buf_add_str(out, "LocalQueues that used less than its own go before it");
+}
+
+static void tell_kept(const struct core *c, const struct quota_shadow *s, char *out, size_t size)
+{
+	struct span queue = kueue_forest_name(c->kueue->forest, s->of.queue);
+	char when[CLOCK_TEXT_MAX];
+	auto_buf doubt = BUF_MAX(1024);
+
+	tell_doubt(c, s, &doubt);
+	clock_format(s->of.at, when);
+	if (doubt.len)
+		(void)snprintf(out, size,
+			       "Quota that comes free for ClusterQueue %.*s is kept for it, which "
+			       "has waited long; no bound on its wait exists, as %s. Else it has "
+			       "its quota by %s if running workloads keep their limits.",
+			       SPAN_ARGS(queue), doubt.ptr, when);
+	else
+		(void)snprintf(out, size,
+			       "Quota that comes free for ClusterQueue %.*s is kept for it, which "
+			       "has waited long: it has its quota by %s if running workloads keep "
+			       "their limits and none that goes before it comes.",
+			       SPAN_ARGS(queue), when);
 }
 
 bool quota_wait_tell(struct core *c, const struct workload *w, char *out, size_t size)
 {
-	struct cluster_queue *q = workload_cluster_queue(c, w);
-	const struct workload *first;
-	char when[CLOCK_TEXT_MAX];
-
-	if (!q || !q->short_of_quota.len || !is_waiting(c, q, w))
+	if (!w->unit || w->unit->state != KUEUE_PENDING || !w->short_of_quota)
 		return false;
-	if (!(first = first_of(c, q)) || (first != w && quota_wait_first(c, w) != first))
-		return false;
-	if (first != w) {
-		(void)snprintf(out, size, "Quota of ClusterQueue %s is kept for workload %s.",
-			       q->name, first->key);
+	quota_wait_sweep(c);
+	const struct workload *first =
+	    w->lacks ? quota_wait_first(c, w, w->lacks, w->n_lacks) : NULL;
+	const struct quota_shadow *s = quota_shadow_find(c, w);
+	if (first) {
+		(void)snprintf(out, size, "Quota of ClusterQueue %.*s is kept for workload %s.",
+			       SPAN_ARGS(kueue_forest_name(c->kueue->forest, first->unit->queue)),
+			       first->key);
+		if (!s || s->of.at == KUEUE_SHADOW_NEVER)
+			return true;
+		size_t len = strlen(out);
+		if (len + 2 < size) {
+			out[len] = ' ';
+			tell_kept(c, s, out + len + 1, size - len - 1);
+		}
 		return true;
 	}
-	usec end = ends_at(c, q);
-	if (end == RESERVATION_NEVER)
-		(void)snprintf(out, size,
-			       "Quota that comes free in ClusterQueue %s is kept for it, which has "
-			       "waited long; no bound on its wait exists, as jobs without a time "
-			       "limit run there.",
-			       q->name);
+	if (!s || !quota_shadow_holds(c, s))
+		return false;
+	if (s->of.at == KUEUE_SHADOW_NEVER)
+		tell_unknown(c, s, out, size);
 	else
-		(void)snprintf(out, size,
-			       "Quota that comes free in ClusterQueue %s is kept for it, which has "
-			       "waited long: what runs there ends by %s if it keeps its limits.",
-			       q->name, clock_format(end, when));
+		tell_kept(c, s, out, size);
 	return true;
 }

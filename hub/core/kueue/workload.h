@@ -88,8 +88,10 @@ struct workload {
 	 * which it waits for; as references */
 	struct ask *base;
 	struct VEC(struct ask *) asks;
-	size_t lacking_at;   /* place in kueue->lacking + 1; 0: has none */
-	bool short_of_quota; /* in its queue's list: quota_wait.h */
+	size_t lacking_at;	 /* place in kueue->lacking + 1; 0: has none */
+	bool short_of_quota;	 /* in its queue's list: quota_wait.h */
+	struct kueue_use *lacks; /* what it would have been charged when it was tried; or NULL */
+	size_t n_lacks;
 	bool ahead;	     /* its quota is reserved ahead of nodes: it starved (admission.h) */
 	uint64_t spec_hash;  /* of what the engine was told */
 	bool ready_to_place; /* in kueue->placing: its checks are Ready */

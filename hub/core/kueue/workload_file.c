@@ -9,6 +9,7 @@
 #include "core/kueue/evict.h"
 #include "core/kueue/local_queue.h"
 #include "core/kueue/queue_status.h"
+#include "core/kueue/quota_wait.h"
 #include "core/kueue/workload_restore.h"
 #include "core/kueue/workload_status.h"
 
@@ -74,6 +75,7 @@ void workload_recount(struct core *c, struct workload *w, const struct workload_
 		workload_review(c, w);
 		return;
 	}
+	quota_wait_forget(c, w);
 	if (w->unit) {
 		kueue_queues_remove(c->kueue->queues, w->unit);
 		w->unit = NULL;

@@ -351,11 +351,14 @@ static void quota_is_kept_until_the_gang_leaves(void **state)
 	queued(w, "first", 1, 4, 500);
 	queued(w, "gang", 1, 8, 0);
 	later(w, 70);
-	queued(w, "behind", 1, 2, 100);
+	/* Of 10 it leaves 2 beside it: no more, for longer than until the first one's end. */
+	queued(w, "behind", 1, 3, 500);
+	queued(w, "short", 3, 1, 400);
 	assert_false(is_placed(w, "default", "behind"));
+	assert_true(is_placed(w, "default", "short"));
 	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/gang/why"),
-			       "Quota that comes free in ClusterQueue cq is kept for it, which has "
-			       "waited long: what runs there ends by "));
+			       "Quota that comes free for ClusterQueue cq is kept for it, which "
+			       "has waited long: it has its quota by "));
 	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/behind/why"),
 			       "Quota of ClusterQueue cq is kept for workload default/job-gang-"));
 	assert_string_equal(world_workload_condition(w, "behind", "QuotaReserved", "reason"),

@@ -32,16 +32,21 @@ static int64_t milli(const struct cJSON *node)
 	return v;
 }
 
+/* A cohort with quota of its own counts as one more queue of it, which nobody is admitted to. */
 static void take_queue(struct world_replay *p, const struct store_log_row *row,
 		       const struct cJSON *tree)
 {
-	struct world_queue *q = map_get(&p->queues, row->object.key.name);
 	const struct cJSON *spec = json_get(tree, "spec");
-	const char *cohort = json_str(spec, "cohortName");
+	bool is_cohort = row->object.key.type == TYPE_COHORT;
+	const char *cohort =
+	    is_cohort ? json_str(json_get(tree, "metadata"), "name") : json_str(spec, "cohortName");
+	auto_buf key = BUF_INIT;
 
+	buf_addf(&key, "%s%.*s", is_cohort ? "/" : "", SPAN_ARGS(row->object.key.name));
+	struct world_queue *q = map_get(&p->queues, buf_span(&key));
 	if (!q) {
 		q = xcalloc(1, sizeof(*q));
-		map_put(&p->queues, row->object.key.name, q);
+		map_put(&p->queues, buf_span(&key), q);
 	}
 	*q = (struct world_queue){.gone = row->op == STORE_LOG_DELETED, .borrowing = 0};
 	(void)snprintf(q->cohort, sizeof(q->cohort), "%s", cohort ? cohort : "");
@@ -133,7 +138,7 @@ void world_replay_kueue(struct world_replay *p, const struct store_log_row *row)
 	uint16_t type = row->object.key.type;
 	auto_json *tree = NULL;
 
-	if (type != TYPE_WORKLOAD && type != TYPE_CLUSTER_QUEUE)
+	if (type != TYPE_WORKLOAD && type != TYPE_CLUSTER_QUEUE && type != TYPE_COHORT)
 		return;
 	assert_int_equal(object_tree(&row->object, &tree, NULL), 0);
 	if (type == TYPE_WORKLOAD)
