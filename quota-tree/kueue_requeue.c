@@ -100,8 +100,10 @@ static void requeue_hopeless(struct kueue_queues *q, struct kueue_heat *h)
 static void make_preemptor(struct kueue_queues *q, struct kueue_queue *queue,
 			   struct kueue_workload *w)
 {
-	if (queue->preemptor == w)
+	if (queue->preemptor == w && w->sticky == !queue->strict)
 		return;
+	if (queue->preemptor == w) /* its queue has another strategy since */
+		kueue_queue_set_preemptor(q, queue, NULL);
 	if (queue->turns_changes != queue->tree->changes)
 		queue->turns = 0;
 	queue->turns_changes = queue->tree->changes;

@@ -41,6 +41,10 @@ static int apply(struct world *w, struct span op, struct span line, struct err *
 		return objects_set_queue(w, line, err);
 	if (span_is(op, "add"))
 		return objects_add(w, line, err);
+	if (span_is(op, "usage")) {
+		objects_set_usage(w, line);
+		return 0;
+	}
 	return objects_act(w, op, line, err);
 }
 

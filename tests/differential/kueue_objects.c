@@ -26,6 +26,8 @@ void objects_set_options(struct world *w, struct span line)
 	o->recompute_on_overlap = line_yes(line, "recompute_on_overlap");
 	o->preserve_scan_progress = line_yes(line, "preserve_scan_progress");
 	o->ignore_undeclared = line_yes(line, "ignore_undeclared");
+	o->priority_sorting_within_cohort = line_yes(line, "priority_sorting_within_cohort");
+	o->prioritize_preemptors = line_yes(line, "prioritize_preemptors");
 	size_t n;
 	struct span *strategies = line_strings(w, line_member(line, "fair_strategies"), &n);
 	o->n_fair_strategies = n;
@@ -96,6 +98,9 @@ int objects_set_cohort(struct world *w, struct span line, struct err *err)
 	names_note(&w->cohort_names, c.name);
 	if (c.parent.len)
 		names_note(&w->cohort_names, c.parent);
+	uint32_t old = kueue_forest_cohort(w->forest, c.name);
+	if (old != KUEUE_NONE)
+		kueue_queues_edited(w->queues, old);
 	int r = kueue_forest_set_cohort(w->forest, &c, err);
 	if (!r)
 		kueue_queues_edited(w->queues, kueue_forest_cohort(w->forest, c.name));
@@ -111,6 +116,7 @@ int objects_set_queue(struct world *w, struct span line, struct err *err)
 	q.strategy =
 	    line_is(line, "strategy", "StrictFIFO") ? KUEUE_STRICT_FIFO : KUEUE_BEST_EFFORT_FIFO;
 	q.stop = line_yes(line, "stopped") ? KUEUE_STOP_HOLD : KUEUE_STOP_NONE;
+	q.admission_fair_sharing = line_yes(line, "admission_fair_sharing");
 	int64_t threshold = line_number(line, "threshold", INT64_MIN);
 	q.preemption = (struct kueue_preemption){
 	    .within_cluster_queue = policy(line, "within"),
@@ -175,6 +181,7 @@ int objects_add(struct world *w, struct span line, struct err *err)
 					.priority = (int32_t)line_number(line, "priority", 0),
 					.created = line_number(line, "created", 0)};
 	s.queue_order = s.created;
+	s.local_queue = (uint32_t)line_number(line, "local", 0);
 	struct job *job = arena_new(&w->mem, struct job);
 	job->name = s.name;
 	struct span list = line_member(line, "pod_sets"), value, key, amount;
@@ -186,6 +193,7 @@ int objects_add(struct world *w, struct span line, struct err *err)
 		p->name = line_text(w, value, "name");
 		p->count = (int32_t)line_number(value, "count", 1);
 		p->min_count = (int32_t)line_number(value, "min_count", 0);
+		p->group = line_text(w, value, "group");
 		p->constraint = constraint(w, value);
 		struct span asked = line_member(value, "requests");
 		struct kueue_request *requests =
@@ -206,6 +214,13 @@ int objects_add(struct world *w, struct span line, struct err *err)
 	if (!r)
 		map_put(&w->jobs, s.name, job);
 	return r;
+}
+
+void objects_set_usage(struct world *w, struct span line)
+{
+	uint32_t queue = kueue_forest_queue(w->forest, line_text(w, line, "queue"));
+	kueue_queues_restore_usage(w->queues, queue, (uint32_t)line_number(line, "local", 0),
+				   SPAN("cpu"), (double)line_number(line, "usage", 0), 1);
 }
 
 int objects_act(struct world *w, struct span op, struct span line, struct err *err)
@@ -229,6 +244,9 @@ int objects_act(struct world *w, struct span op, struct span line, struct err *e
 	} else if (span_is(op, "evict")) {
 		kueue_queues_evicted(w->queues, record);
 	} else if (span_is(op, "released")) {
+		int64_t order = line_number(line, "order", 0);
+		if (order)
+			kueue_queues_set_queue_order(w->queues, record, order);
 		if (line_yes(line, "hold"))
 			kueue_queues_hold(w->queues, record, line_yes(line, "listed"));
 		kueue_queues_released(w->queues, record);

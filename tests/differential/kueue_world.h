@@ -54,6 +54,8 @@ int objects_set_flavor(struct world *w, struct span line, struct err *err);
 int objects_set_cohort(struct world *w, struct span line, struct err *err);
 int objects_set_queue(struct world *w, struct span line, struct err *err);
 int objects_add(struct world *w, struct span line, struct err *err);
+/* What a LocalQueue consumed, in cores. */
+void objects_set_usage(struct world *w, struct span line);
 int objects_act(struct world *w, struct span op, struct span line, struct err *err);
 
 /* ---- kueue_decide.c: cycles until they rest, and what they decided in the model's words ---- */

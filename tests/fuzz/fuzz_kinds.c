@@ -1,7 +1,8 @@
 /*
  * The first byte picks a kind (of the hub, or of the simulator from 128 on), the rest is an
- * object. Whatever it is: the schema pass, hooks, digest, copy, cells and conversion come to an
- * end; what was admitted without an error is admitted again without a change; what was not has
+ * object, or a list of two: one that is stored, and what somebody writes over it, as its spec and
+ * as its status. Whatever it is: the schema pass, hooks, digest, copy, cells and conversion come to
+ * an end; what was admitted without an error is admitted again without a change; what was not has
  * words, where the kind is one that upstream decodes.
  */
 #include "base/json.h"
@@ -14,16 +15,40 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static bool admit(const struct kind *k, struct cJSON *tree, const struct cJSON *old)
+static bool admit_part(const struct kind *k, struct cJSON *tree, const struct cJSON *old,
+		       const char *part)
 {
 	struct field_errors e = {.n = 0};
 	auto_buf unknown = BUF_INIT, warnings = BUF_INIT;
-	const struct kind_write w = {.old = old, .subresource = "", .warnings = &warnings};
+	const struct kind_write w = {.old = old, .subresource = part, .warnings = &warnings};
 
 	schema_admit(k, tree, &w, &e, &unknown);
 	bool fine = !field_errors_any(&e);
 	field_errors_done(&e);
 	return fine;
+}
+
+static bool admit(const struct kind *k, struct cJSON *tree, const struct cJSON *old)
+{
+	return admit_part(k, tree, old, "");
+}
+
+/* Written over `old`, which somebody stored: what may not change is refused, and refused again. */
+static void update(const struct kind *k, const struct cJSON *old, const struct cJSON *tree)
+{
+	static const char *const parts[] = {"", "status"};
+	auto_json *stored = json_dup(old);
+
+	if (!json_is(tree, JSON_OBJECT) || !admit(k, stored, old))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		auto_json *once = json_dup(tree);
+		bool fine = admit_part(k, once, stored, parts[i]);
+		auto_json *again = json_dup(fine ? once : tree);
+		if (admit_part(k, again, stored, parts[i]) != fine ||
+		    (fine && !json_equal(once, again)))
+			abort();
+	}
 }
 
 static void use_digest(const struct kind *k, const struct cJSON *tree)
@@ -75,6 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (json_parse(text, NULL, &tree, NULL) < 0)
 		return 0;
 	table_row(k, "v1", text, TABLE_METADATA, 0, true, &row);
+	if (json_is(tree, JSON_ARRAY) && json_len(tree) == 2 &&
+	    json_is(json_at(tree, 0), JSON_OBJECT))
+		update(k, json_at(tree, 0), json_at(tree, 1));
 	use(k, tree);
 	json_free(tree);
 	return 0;

@@ -69,7 +69,7 @@ def active_reason(fleet, name, status):
 
 
 def story_quantities(fleet):
-    """Overflowing, negative and malformed quantities, wherever quantities are"""
+    """Overflowing, negative and malformed quantities, a flavor or resource in two groups"""
     fleet.start_hub()
     k = kubectl(fleet)
     at = "spec.resourceGroups[0].flavors[0].resources[0]."
@@ -88,6 +88,10 @@ def story_quantities(fleet):
     refused(k, workload("w", count=2, minCount=0), "spec.podSets[0]", "minCount")
     refused(k, queue("q", fairSharing={"weight": "-1"}), "spec.fairSharing", "greater than or equal to 0")
     refused(k, kueue("WorkloadPriorityClass", "p", value=2 ** 31), "value")
+    refused(k, queue("q", group("f"), group("f", "memory")),
+            "spec.resourceGroups[1].flavors[0].name: Duplicate value")
+    refused(k, queue("q", group("f"), group("g")),
+            "spec.resourceGroups[1].coveredResources[0]: Duplicate value")
     many = workload("w")
     many["spec"]["podSets"] = [{**many["spec"]["podSets"][0], "name": f"s{i}"} for i in range(19)]
     refused(k, many, "spec.podSets")

@@ -187,19 +187,39 @@ class Assigner:
         counts = counts or [p.count for p in self.wl.pod_sets]
         progress = Progress([], self.generation, self.cycle, self.wl.shape())
         result = Assignment([], progress)
-        for i, (pod_set, count) in enumerate(zip(self.wl.pod_sets, counts)):
-            requests = {r: v * count for r, v in pod_set.requests.items()}
+        own = []
+        for pod_set, count in zip(self.wl.pod_sets, counts):
+            own.append({r: v * count for r, v in pod_set.requests.items()})
             if self.queue.group_of("pods"):
-                requests["pods"] = count
-            out = Assigned(pod_set.name, count, requests)
-            failed = not self.assign_pod_set(i, out, result.uses())
-            result.pod_sets.append(out)
-            progress.tried.append({r: c.tried for r, c in out.flavors.items()})
+                own[-1]["pods"] = count
+        done = {}
+        for i in range(len(own)):
+            if i in done:
+                continue
+            together = self.together(i)
+            out = Assigned("", 0, {})
+            for k in together:
+                for r, v in own[k].items():
+                    out.requests[r] = out.requests.get(r, 0) + v
+            result.pod_sets = list(done.values())
+            failed = not self.assign_pod_sets(together, out, result.uses())
+            for k in together:
+                done[k] = Assigned(self.wl.pod_sets[k].name, counts[k], own[k], {
+                    r: c for r, c in out.flavors.items() if r in own[k]}, out.reasons, out.attempts)
             if failed:
                 break
+        result.pod_sets = [done[k] for k in sorted(done)]
+        progress.tried = [{r: c.tried for r, c in done[k].flavors.items()} if k in done else {}
+                          for k in range(len(own))]
         return result
 
-    def assign_pod_set(self, i, out, before):
+    def together(self, i):
+        """The pod sets that share their flavors with this one, which is the first of them."""
+        sets = self.wl.pod_sets
+        return [k for k in range(i, len(sets))
+                if k == i or (sets[i].group and sets[k].group == sets[i].group)]
+
+    def assign_pod_sets(self, together, out, before):
         for resource in sorted(out.requests):
             group = self.queue.group_of(resource)
             if group is None and (out.requests[resource] == 0 or self.options.ignore_undeclared):
@@ -209,7 +229,8 @@ class Assigner:
             if group is None:
                 out.flavors, out.reasons, out.attempts = {}, ["not covered"], {}
                 return False
-            chosen, reasons, attempts = self.find_flavor(i, out.requests, resource, group, before)
+            chosen, reasons, attempts = self.find_flavor(together, out.requests, resource, group,
+                                                         before)
             for flavor, (mode, why) in attempts.items():
                 old = out.attempts.get(flavor)
                 out.attempts[flavor] = (mode, why) if old is None else \
@@ -232,8 +253,8 @@ class Assigner:
         # An edit may have taken flavors away.
         return (last.tried[i].get(resource, -1) + 1) % len(group.flavors)
 
-    def find_flavor(self, i, requests, resource, group, before):
-        pod_set = self.wl.pod_sets[i]
+    def find_flavor(self, together, requests, resource, group, before):
+        i = together[0]
         requests = {r: v for r, v in requests.items() if r in group.resources}
         best, best_mode, tried = {}, WORST, -1
         reasons, attempts = [], {}
@@ -244,7 +265,8 @@ class Assigner:
                 reasons.append("pinned elsewhere")
                 continue
             flavor = self.forest.flavors.get(name)
-            why = "unknown" if flavor is None else eligible(flavor, pod_set)
+            why = "unknown" if flavor is None else next(filter(None, (
+                eligible(flavor, self.wl.pod_sets[k]) for k in together)), None)
             if why:
                 reasons.append(why)
                 attempts[name] = (ASSIGN_NO_FIT, "NoMatchingFlavor")

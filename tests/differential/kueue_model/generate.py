@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""usage: generate.py FIRST_SEED COUNT [STEPS [kueue]]
+"""usage: generate.py FIRST_SEED COUNT [STEPS [kueue] [wide]]
 
-With `kueue` only what Kueue itself does: nobody is held, and freed quota counts at once.
+With `kueue` only what Kueue itself does: nobody is held, and freed quota counts at once. With
+`wide` also what is rarer: gates of order, groups of pod sets, AdmissionFairSharing, cohorts that
+move, quotas without an end, and the place of who must retry. (Scenarios of a seed stay as they are
+without it.)
 Random scenarios as JSON lines, with what the model decides after each step. A line is one
 operation; "expect" says what must be seen when cycles have run until nothing moves:
   decisions  in order within each cohort tree: "TREE|admit WL POD_SET*COUNT:RESOURCE=FLAVOR,..."
@@ -17,7 +20,7 @@ import random
 import sys
 
 from hub import Hub
-from spec import Flavor, Group, Node, Options, PodSet, Queue, Quota, Workload
+from spec import UNLIMITED, Flavor, Group, Node, Options, PodSet, Queue, Quota, Workload
 
 TAINT = {"key": "spot", "value": "yes", "effect": "NoSchedule"}
 
@@ -31,14 +34,18 @@ class Restless(Exception):
 
 
 class Scenario:
-    def __init__(self, seed, steps, kueue=False):
-        self.kueue = kueue
+    def __init__(self, seed, steps, kueue=False, wide=False):
+        self.kueue, self.wide = kueue, wide
         self.seed, self.rng, self.steps = seed, random.Random(seed), steps
         self.hub, self.time, self.serial = Hub(), 1000, 0
         self.told = {}  # what may have been said last of whom
 
     def chance(self, p):
         return self.rng.random() < p
+
+    def rare(self, p):
+        """A chance that scenarios without `wide` have not."""
+        return self.wide and self.rng.random() < p
 
     # objects
     def options(self):
@@ -56,6 +63,8 @@ class Scenario:
             elif self.chance(p):
                 setattr(o, gate, False)
         o.freed_counts_when_gone = not self.kueue
+        o.priority_sorting_within_cohort = not self.rare(0.15)
+        o.prioritize_preemptors = self.rare(0.2)
         self.hub.options = o
         put({"op": "options", "seed": self.seed, **{k: v for k, v in vars(o).items()}})
 
@@ -69,8 +78,11 @@ class Scenario:
 
     def quota(self, in_cohort, most=10):
         nominal = self.rng.choice([0, 2, 4, 4, 6, 8, most, most])
+        if self.rare(0.03):
+            nominal = UNLIMITED
         borrowing = self.rng.choice([None, None, None, 2, 4, 8]) if in_cohort else None
-        lending = self.rng.randint(0, nominal) if in_cohort and self.chance(0.2) else None
+        lending = self.rng.randint(0, min(nominal, most)) if in_cohort and self.chance(0.2) \
+            else None
         return Quota(nominal, borrowing, lending)
 
     def groups(self, in_cohort, p=1.0):
@@ -111,6 +123,8 @@ class Scenario:
         q.stopped = self.chance(0.04)
         q.within = self.rng.choice(["Never", "LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority"])
         q.reclaim = self.rng.choice(any_policy)
+        if self.local_queues:
+            q.admission_fair_sharing, q.reclaim = True, "Never"
         if q.reclaim != "Never" and self.chance(0.4):
             q.borrow_policy = "LowerPriority"
             q.threshold = self.rng.choice([None, 0, 1, 2])
@@ -123,6 +137,7 @@ class Scenario:
              "strategy": q.strategy, "stopped": q.stopped, "within": q.within,
              "reclaim": q.reclaim, "borrow_policy": q.borrow_policy, "threshold": q.threshold,
              "when_can_borrow": q.when_can_borrow, "when_can_preempt": q.when_can_preempt,
+             "admission_fair_sharing": q.admission_fair_sharing,
              "preference": q.preference, "groups": self.group_lines(q.groups),
              "expect": self.expect()})
 
@@ -151,18 +166,44 @@ class Scenario:
         if self.chance(0.2):
             sets[0].count = self.rng.randint(2, 5)
             sets[0].min_count = self.rng.randint(1, sets[0].count)
+        if len(sets) > 1 and self.rare(0.3):
+            for p in sets:
+                p.group = "g"
         self.serial += 1
         name = "w%d" % self.serial
         w = Workload(name, self.rng.choice(sorted(self.hub.queues)), self.rng.randint(0, 3),
                      self.time, sets, uid="u%03d" % self.rng.randint(0, 999) + name)
+        w.local = self.local(w.queue) if self.local_queues else 0
         self.hub.add(w)
         put({"op": "add", "name": name, "uid": w.uid, "queue": w.queue, "priority": w.priority,
-             "created": w.created, "pod_sets": [
+             "local": w.local, "created": w.created, "pod_sets": [
                  {"name": p.name, "count": p.count, "min_count": p.min_count or 0,
                   "requests": p.requests, "selector": p.selector, "affinity": p.affinity,
+                  "group": p.group,
                   "tolerations": p.tolerations} for p in sets], "expect": self.expect()})
 
+    def local(self, queue):
+        """One of a queue's three LocalQueues: numbers are of one queue each."""
+        return 3 * sorted(self.hub.queues).index(queue) + self.rng.randint(1, 3)
+
     # steps
+    def consume(self):
+        """A sample of what a LocalQueue consumed."""
+        queue = self.rng.choice(sorted(self.hub.queues))
+        local, usage = self.local(queue), self.rng.randint(0, 9)
+        self.hub.usage.setdefault(queue, {})[local] = usage
+        put({"op": "usage", "queue": queue, "local": local, "usage": usage,
+             "expect": self.expect()})
+
+    def move_cohort(self):
+        """To another parent, or to none; never below itself."""
+        name = self.rng.choice(sorted(self.cohort_objects))
+        forest = self.hub.forest()
+        parents = [c for c in self.cohort_names
+                   if c in forest.cohorts and ("c", name) not in [("c", c)] + forest.path(("c", c))]
+        self.cohort_objects[name] = self.rng.choice(parents + [None])
+        return self.cohort(name, self.cohort_objects[name])
+
     def pick(self, *states):
         found = sorted(w.name for w in self.hub.workloads.values() if w.state in states)
         return self.rng.choice(found) if found else None
@@ -176,8 +217,14 @@ class Scenario:
         if evicted and self.chance(0.5):
             hold = self.chance(0.1) and not self.kueue
             listed = self.chance(0.5)
-            self.hub.released(evicted, hold, listed)
-            return self.act("released", evicted, hold=hold, listed=listed)
+            order = self.time if self.rare(0.4) else None
+            self.hub.released(evicted, hold, listed, order)
+            return self.act("released", evicted, hold=hold, listed=listed,
+                            **({} if order is None else {"order": order}))
+        if self.local_queues and self.chance(0.15):
+            return self.consume()
+        if self.cohort_objects and self.rare(0.06):
+            return self.move_cohort()
         what = self.rng.random()
         if what < 0.65:
             return self.add()
@@ -266,6 +313,7 @@ class Scenario:
         self.options()
         self.two_groups, self.pods = self.chance(0.25), self.chance(0.12)
         self.memory = self.chance(0.4)
+        self.local_queues = self.rare(0.2)
         self.flavors = ["red", "blue", "gold"][:self.rng.randint(2 if self.two_groups else 1, 3)]
         for f in self.flavors:
             self.flavor(f)
@@ -289,7 +337,7 @@ def main():
     steps = int(sys.argv[3]) if len(sys.argv) > 3 else 40
     for seed in range(first, first + count):
         try:
-            Scenario(seed, steps, "kueue" in sys.argv[4:]).run()
+            Scenario(seed, steps, "kueue" in sys.argv[4:], "wide" in sys.argv[4:]).run()
         except Restless:
             pass
 

@@ -21,7 +21,9 @@ class Hub:
         self.flavors, self.cohorts, self.queues, self.workloads = {}, {}, {}, {}
         self.generation = {}  # of a queue: grows when something may be freed
         self.sticky = {}      # queue -> the preemptor that waits for its victims
+        self.preemptor = {}   # the same of StrictFIFO queues too, where nothing is sticky
         self.bulk = {}        # queue -> {shape: reason}: hopeless ones that are not tried
+        self.usage = {}       # queue with AdmissionFairSharing -> LocalQueue -> consumed
         self.cycle = 0
         self.attempted = set()
         self.trying = {}      # queue -> (its head, tries since something changed)
@@ -91,8 +93,9 @@ class Hub:
             self.freed(w)
 
     def forget(self, w):
-        if self.sticky.get(w.queue) == w.name:
-            del self.sticky[w.queue]
+        for waiting in (self.sticky, self.preemptor):
+            if waiting.get(w.queue) == w.name:
+                del waiting[w.queue]
 
     def freed(self, w):
         self.generation[w.queue] = self.generation.get(w.queue, 0) + 1
@@ -102,9 +105,11 @@ class Hub:
         """By somebody else than the cycle; it holds its quota until released()."""
         self.workloads[name].state = "evicted"
 
-    def released(self, name, hold=False, listed=False):
-        """An evicted one has stopped."""
+    def released(self, name, hold=False, listed=False, order=None):
+        """An evicted one has stopped; `order`: it goes to the back, as who must retry."""
         w = self.workloads[name]
+        if order is not None:
+            w.queue_order = order
         w.state, w.uses, w.flavors, w.counts = "pending", {}, [], []
         self.freed(w)
         self.enqueue(w)
@@ -133,8 +138,14 @@ class Hub:
         return self.sort(queue, waiting)
 
     def sort(self, queue, waiting):
+        usage = self.usages().get(queue, {})
         return sorted(waiting, key=lambda w: (
-            self.sticky.get(queue) != w.name, -w.priority, w.queue_order, w.uid))
+            usage.get(w.local, 0), self.sticky.get(queue) != w.name, -w.priority, w.queue_order,
+            w.uid))
+
+    def usages(self):
+        return {q: self.usage.get(q, {}) for q in self.queues
+                if self.queues[q].admission_fair_sharing}
 
     def run_cycle(self, now):
         """Returns what was decided: [("admit", name, flavors, counts) |
@@ -162,7 +173,8 @@ class Hub:
     def assigned(self, w, forest, pinned=None, running=None):
         if w.last is not None and self.outdated(w):
             w.last = None
-        scene = preempt.Scene(forest, self.running() if running is None else running, self.options)
+        scene = preempt.Scene(forest, self.running() if running is None else running, self.options,
+                              self.usages())
         assigner = Assigner(forest, w, self.options, preempt.oracle(scene, w),
                             self.generation.get(w.queue, 0), self.cycle, pinned)
         full = assigner.assign()
@@ -224,8 +236,13 @@ class Hub:
 
         def key(e):
             priority = -e.wl.priority if self.options.priority_sorting_within_cohort else 0
-            return (e.assignment.borrow(), priority, e.wl.queue_order, e.wl.uid)
+            return (self.is_behind(e), e.assignment.borrow(), priority, e.wl.queue_order, e.wl.uid)
         return min(left, key=key)
+
+    def is_behind(self, e):
+        """With the gate PrioritizePreemptorWorkloads whoever waits for no victims."""
+        return self.options.prioritize_preemptors and \
+            self.preemptor.get(e.wl.queue) != e.wl.name
 
     def fairest(self, left, forest):
         """A tournament in the tree of the first one left."""
@@ -237,6 +254,8 @@ class Hub:
 
         def less(a, b, cohort):
             """Whether a goes before b among the children of the cohort."""
+            if self.is_behind(a) != self.is_behind(b):
+                return 1 if self.is_behind(a) else -1
             sa, sb = share(a, cohort), share(b, cohort)
             if self.options.prioritize_non_borrowing:
                 ba, bb = sa.borrows_on(a.assignment.uses()), sb.borrows_on(b.assignment.uses())
@@ -364,9 +383,12 @@ class Hub:
         if e.requeue == "PendingPreemption":
             # An edit of the strategy does not change what a preemptor is.
             self.sticky[w.queue] = w.name if queue.strategy == "BestEffortFIFO" else None
+            self.preemptor[w.queue] = w.name
             self.trying.pop(w.queue, None)
-        elif self.sticky.get(w.queue) == w.name:
-            self.sticky[w.queue] = None
+        else:
+            for waiting in (self.sticky, self.preemptor):
+                if waiting.get(w.queue) == w.name:
+                    waiting[w.queue] = None
         at_once = queue.strategy == "StrictFIFO" or \
             e.requeue in ("FailedAfterNomination", "PendingPreemption")
         if at_once or (w.last is not None and w.last.pending() and self.goes_on_trying(w)):

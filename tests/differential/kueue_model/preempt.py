@@ -9,18 +9,21 @@ FAIR, WHILE_BORROWING = "InCohortFairSharing", "InCohortReclaimWhileBorrowing"
 class Scene:
     """What a search works on: a forest, and who holds quota in it."""
 
-    def __init__(self, forest, running, options):
+    def __init__(self, forest, running, options, usage=None):
         self.forest, self.running, self.options = forest, list(running), options
+        self.usage = usage or {}  # queue -> LocalQueue -> what it consumed
 
     def without(self, *workloads):
         forest = self.forest
         for w in workloads:
             forest = forest.charged(w.queue, w.uses, -1)
         gone = {w.name for w in workloads}
-        return Scene(forest, [w for w in self.running if w.name not in gone], self.options)
+        return Scene(forest, [w for w in self.running if w.name not in gone], self.options,
+                     self.usage)
 
     def with_usage(self, queue, uses, sign=1):
-        return Scene(self.forest.charged(queue, uses, sign), self.running, self.options)
+        return Scene(self.forest.charged(queue, uses, sign), self.running, self.options,
+                     self.usage)
 
 
 def allowed(policy, preemptor, candidate):
@@ -35,9 +38,11 @@ def allowed(policy, preemptor, candidate):
     return False
 
 
-def order_of(own_queue):
-    """Evicted first, others' queues before the own one, low priority, newest reservation, uid."""
-    return lambda w: (w.state != "evicted", w.queue == own_queue, w.priority, -w.reserved_at, w.uid)
+def order_of(own_queue, usage=None):
+    """Evicted first, others' queues before the own one, the heavier LocalQueue's where they share
+    fairly, low priority, newest reservation, uid."""
+    return lambda w: (w.state != "evicted", w.queue == own_queue, -(usage or {}).get(w.local, 0),
+                      w.priority, -w.reserved_at, w.uid)
 
 
 def uses_any(workload, cells):
@@ -167,9 +172,9 @@ def classical(scene, wl, uses, cells):
     same = [Candidate(w, None, "same") for w in scene.running
             if w.queue == wl.queue and uses_any(w, cells) and allowed(queue.within, wl, w)]
     hierarchical, by_priority = collect_others(scene, wl, uses, cells)
-    lists = []
+    lists, key = [], order_of(wl.queue, scene.usage.get(wl.queue))
     for part in (hierarchical, by_priority, same):
-        lists.append(sorted(part, key=lambda c: order_of(wl.queue)(c.workload)))
+        lists.append(sorted(part, key=lambda c: key(c.workload)))
     ordered = [c for part in lists for c in part if c.workload.state == "evicted"] + \
               [c for part in lists for c in part if c.workload.state != "evicted"]
 
@@ -272,7 +277,7 @@ def fair(scene, wl, uses, cells):
                            allowed(queue.reclaim, wl, w)]
     if not candidates:
         return []
-    candidates.sort(key=order_of(wl.queue))
+    candidates.sort(key=order_of(wl.queue, scene.usage.get(wl.queue)))
 
     victims = []
     # Shares are those with the incoming workload.

@@ -17,6 +17,7 @@ class Options:
     partial_admission: bool = True
     flavor_fungibility: bool = True
     priority_sorting_within_cohort: bool = True
+    prioritize_preemptors: bool = False
     equivalence_hashing: bool = True
     preempt_within_nominal: bool = True
     prioritize_non_borrowing: bool = True
@@ -72,6 +73,7 @@ class Queue(Node):
     when_can_borrow: str = "MayStopSearch"
     when_can_preempt: str = "TryNextFlavor"
     preference: str = "BorrowingOverPreemption"
+    admission_fair_sharing: bool = False
 
     def group_of(self, resource):
         for g in self.groups:
@@ -89,6 +91,7 @@ class PodSet:
     selector: dict = field(default_factory=dict)
     affinity: list = field(default_factory=list)  # terms of [{key, operator, values}]
     tolerations: list = field(default_factory=list)
+    group: str = ""  # podset-group-name
 
 
 @dataclass
@@ -100,6 +103,7 @@ class Workload:
     pod_sets: list
     uid: str = ""
     queue_order: int = 0
+    local: int = 0  # its LocalQueue
     # standing
     state: str = "pending"  # pending, parked, held, admitted, evicted
     listed: bool = True     # counts as pending unless it holds quota
@@ -115,5 +119,5 @@ class Workload:
         """What makes two workloads equally hopeless (reference 2.3, equivalence hashing)."""
         return (self.priority, tuple(
             (p.name, p.count, p.min_count, tuple(sorted(p.requests.items())),
-             tuple(sorted(p.selector.items())), repr(p.affinity), repr(p.tolerations))
+             tuple(sorted(p.selector.items())), repr(p.affinity), repr(p.tolerations), p.group)
             for p in self.pod_sets))

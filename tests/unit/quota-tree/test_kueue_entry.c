@@ -146,6 +146,31 @@ static void who_preempts_begins_with_the_first_flavor_again(void **state)
 	world_done(&w);
 }
 
+/* Who waits for victims is first of a BestEffortFIFO queue whatever comes; once the queue is
+ * StrictFIFO, and it has been tried again, priority orders them all. */
+static void a_strict_queue_has_no_head_that_stays(void **state)
+{
+	struct kueue_queue_spec spec = {
+	    .weight = 1, .preemption.within_cluster_queue = KUEUE_PREEMPT_LOWER_PRIORITY};
+	struct world w = world_with(world_options());
+	uint32_t q = kt_queue_with(w.f, "q", NULL, (struct kueue_quota){4, NO, NO}, &spec);
+
+	world_add(&w, q, "low", 0, 1, 4);
+	assert_story(&w, "+low");
+	struct kueue_workload *in = world_add(&w, q, "in", 5, 2, 4);
+	assert_story(&w, "!low");
+	struct kueue_workload *high = world_add(&w, q, "high", 9, 3, 4);
+	assert_int_equal(kueue_queues_position(w.q, in), 0);
+	spec.strategy = KUEUE_STRICT_FIFO;
+	kt_queue_with(w.f, "q", NULL, (struct kueue_quota){4, NO, NO}, &spec);
+	kueue_queues_edited(w.q, q);
+	assert_int_equal(kueue_queues_position(w.q, in), 0);
+	assert_story(&w, ""); /* its victim is on its way */
+	assert_int_equal(kueue_queues_position(w.q, high), 0);
+	assert_int_equal(kueue_queues_position(w.q, in), 1);
+	world_done(&w);
+}
+
 /*
  * Fair sharing: what a blocked head holds back counts in the shares of those after it. The root
  * owns 150: filler 35, a0 30, c0 45, 40 are free. Shares at the root, after admission:
@@ -188,6 +213,7 @@ int main(void)
 	    cmocka_unit_test(flavors_are_kept_when_it_is_looked_at_again),
 	    cmocka_unit_test(a_refused_flavor_gives_way_to_one_with_victims),
 	    cmocka_unit_test(who_preempts_begins_with_the_first_flavor_again),
+	    cmocka_unit_test(a_strict_queue_has_no_head_that_stays),
 	    cmocka_unit_test(what_is_held_back_counts_in_the_shares),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

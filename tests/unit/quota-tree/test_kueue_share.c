@@ -31,6 +31,24 @@ static void a_share_is_what_is_borrowed_of_what_is_lent(void **state)
 	kueue_forest_destroy(f);
 }
 
+/* 25 can be lent: 4 x 1000 / 25 = 160; once b owns 20: 4 x 1000 / 35; once it owns nothing: / 15.
+ */
+static void an_edit_of_a_lender_changes_what_is_lent(void **state)
+{
+	struct kueue_forest *f = kt_forest();
+	uint32_t a = kt_queue(f, "a", "co", 10, NO, NO);
+
+	kt_queue(f, "b", "co", 10, NO, NO);
+	kt_cohort(f, "co", NULL, 5, NO, NO);
+	kt_charge(f, a, 14);
+	assert_share(share_of(f, a), 160.0);
+	kt_queue(f, "b", "co", 20, NO, NO);
+	assert_share(share_of(f, a), 4000.0 / 35);
+	kt_queue(f, "b", "co", 0, NO, NO);
+	assert_share(share_of(f, a), 4000.0 / 15);
+	kueue_forest_destroy(f);
+}
+
 static void weights_divide_and_zero_is_infinite_while_borrowing(void **state)
 {
 	/* Of 20: 4 borrowed is 200. Weight 2 makes it 100, weight 0 infinite. */
@@ -162,6 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_share_is_what_is_borrowed_of_what_is_lent),
+	    cmocka_unit_test(an_edit_of_a_lender_changes_what_is_lent),
 	    cmocka_unit_test(weights_divide_and_zero_is_infinite_while_borrowing),
 	    cmocka_unit_test(two_infinite_shares_compare_by_their_ratio),
 	    cmocka_unit_test(the_status_is_rounded_up),
