@@ -4,6 +4,7 @@
 #include "core/job.h"
 #include "core/member.h"
 #include "core/quota.h"
+#include "core/swap/swap_hold.h"
 #include "core/victim.h"
 
 /* ---- who is there ---- */
@@ -160,9 +161,11 @@ static bool try_member(struct reclaim_round *r, const struct member *m,
 	const struct job *j = job->owner;
 	struct trial t = {.r = r, .m = m};
 	const struct elastic_room room = {&t, is_useful, take, give_back, fits};
+	struct evict_job kept;
 	bool found = false;
 
 	if (evict_fit_begin(&t.fit, r->c->fleet, r->c->ledger, j->ask, m->view)) {
+		swap_hold_try(r->c, j, &t.fit, &kept);
 		search(r, job, &room, ret);
 		found = ret->items.len > 0;
 		if (found)

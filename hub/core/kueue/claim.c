@@ -1,15 +1,18 @@
 #include "core/kueue/claim.h"
 
 #include "core/job.h"
+#include "core/swap/swap_hold.h"
 
 void claim_take(struct core *c, struct workload *w, uint32_t cluster, const struct fit_slot *slots,
 		size_t n_slots)
 {
 	struct err err = ERR_INIT;
 
+	(void)swap_hold_lift(c, w->job); /* the same room would be asked for twice */
 	if (ledger_claim(c->ledger, w->job->number, w->job->shape, cluster, slots, n_slots, &err) <
 	    0) {
 		claim_drop(c, w);
+		swap_hold_back(c, w->job);
 		return;
 	}
 	if (!w->claims)
@@ -28,6 +31,7 @@ void claim_drop(struct core *c, struct workload *w)
 		if (k->claims.items[i] == w)
 			k->claims.items[i] = k->claims.items[--k->claims.len];
 	(void)ledger_drop(c->ledger, w->job->number);
+	swap_hold_back(c, w->job);
 	c->pump_wanted = true;
 }
 

@@ -5,6 +5,7 @@
 #include "core/job.h"
 #include "core/kueue/claim.h"
 #include "core/member.h"
+#include "core/swap/swap_hold.h"
 #include "core/victim.h"
 
 /* A search over the members that could gain. */
@@ -21,7 +22,7 @@ struct trial {
 	struct search *s;
 	const struct member *m;
 	struct evict_fit fit;
-	struct evict_job own;
+	struct evict_job own, kept; /* what it claims, and what is kept for it */
 };
 
 /* What is found on one. */
@@ -120,6 +121,7 @@ static bool try_member(struct search *s, struct member *m, struct option *ret)
 	ret->weight.cluster = m->view;
 	if (evict_fit_begin(&t.fit, s->c->fleet, s->c->ledger, w->job->ask, m->view)) {
 		claim_lift(s->c, w, &t.fit, &t.own);
+		swap_hold_try(s->c, w->job, &t.fit, &t.kept);
 		kueue_preempt(s->c->kueue->forest, e->workload, &e->assignment, &room,
 			      &ret->victims);
 		if (ret->victims.items.len)
@@ -162,9 +164,10 @@ static void ask_members(struct search *s, const struct placement_exclusion *excl
 	if (!placement_decide(s->c->placer, w->job->ask, excluded, n, s->c->now, &d))
 		d.cluster = CLUSTER_NONE;
 	uint32_t claimed = ledger_cluster(s->c->ledger, w->job->number);
+	uint32_t kept = swap_hold_cluster(s->c, w->job);
 	vec_foreach (&s->c->members, p)
 		if (*p && (*p)->view != CLUSTER_NONE &&
-		    ((*p)->view == d.cluster || (*p)->view == claimed))
+		    ((*p)->view == d.cluster || (*p)->view == claimed || (*p)->view == kept))
 			ask_member(s, *p);
 }
 

@@ -4,6 +4,7 @@
 #include "core/admission/pump.h"
 #include "core/assignment.h"
 #include "core/job.h"
+#include "core/kueue/workload.h"
 #include "core/member.h"
 #include "core/swap/swap_record.h"
 
@@ -44,6 +45,8 @@ static void claim(struct core *c, const struct job *j)
 	auto_arena mem = ARENA_INIT;
 	struct fit_slot *slots;
 
+	if (j->workload && j->workload->claims)
+		return;
 	if (!h->shape && j->ask)
 		h->shape = shape_dup_ref(ask_shape(j->ask));
 	if (h->claimed || !h->shape || !m || m->view == CLUSTER_NONE)
@@ -90,6 +93,21 @@ uint32_t swap_hold_lift(struct core *c, const struct job *j)
 		(void)ledger_drop(c->ledger, number_of(j));
 	h->claimed = false;
 	return m ? m->view : CLUSTER_NONE;
+}
+
+void swap_hold_try(const struct core *c, const struct job *j, struct evict_fit *trial,
+		   struct evict_job *job)
+{
+	*job = (struct evict_job){.number = number_of(j)};
+	if (swap_hold_cluster(c, j) == trial->cluster)
+		evict_fit_take(trial, job);
+}
+
+uint32_t swap_hold_cluster(const struct core *c, const struct job *j)
+{
+	const struct swap_hold *h = hold_of(j);
+
+	return h && h->claimed ? ledger_cluster(c->ledger, number_of(j)) : CLUSTER_NONE;
 }
 
 void swap_hold_back(struct core *c, const struct job *j)

@@ -12,6 +12,7 @@
  * Core thread only.
  */
 #include "core/state.h"
+#include "policies/evict_fit.h"
 #include "policies/fit.h"
 
 #define SWAP_HOLD_MOST (600 * USEC_PER_SEC)
@@ -31,7 +32,14 @@ void swap_hold_take(struct core *c, struct job *j, const struct member *to, stru
 /* Before a decision about the job: its room is free for it. The cluster where that is;
  * CLUSTER_NONE: none is kept. */
 uint32_t swap_hold_lift(struct core *c, const struct job *j);
-/* The job was not placed: it is kept as before. */
+/* The same inside a trial on one member, of which it undoes itself with the end; `job` lives as
+ * long as the trial. */
+void swap_hold_try(const struct core *c, const struct job *j, struct evict_fit *trial,
+		   struct evict_job *job);
+/* The cluster where room is kept now; CLUSTER_NONE. */
+uint32_t swap_hold_cluster(const struct core *c, const struct job *j);
+/* The job was not placed: it is kept as before. Not while victims leave for it: then it has a claim
+ * of another kind (kueue/claim.h). */
 void swap_hold_back(struct core *c, const struct job *j);
 /* Without the row: for the end of the process. */
 void swap_hold_free(struct core *c, const struct job *j);

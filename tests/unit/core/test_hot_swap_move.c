@@ -111,6 +111,40 @@ static void a_queued_gang_that_moves_is_requeued_for_node_failures(void **state)
 	assert_true(workload_holds_quota(record(w, "gang")->workload));
 }
 
+/* Room is kept on c2 for the gang's two pods, beside two jobs of one pod there; then its queue has
+ * 12 cpus left, of which those two use 8: one of them has to go for quota, and none for nodes. */
+static void a_gang_that_moves_preempts_nobody_for_the_room_that_it_has(void **state)
+{
+	struct world *w = *state;
+	struct model *m = member(w, "c1", 2), *other;
+
+	one_queue(w, 16, ",'preemption':{'withinClusterQueue':'LowerPriority'}");
+	job_in(w, "gang", 2, "high", QUEUED);
+	auto_free char *node = node_of(m, "gang");
+	other = member(w, "c2", 4);
+	job_in(w, "low1", 1, "low", QUEUED);
+	job_in(w, "low2", 1, "low", QUEUED);
+	assert_int_equal(bound(w, other, "low1") + bound(w, other, "low2"), 2);
+	model_remove_node(m, node);
+	world_streams(w);
+	world_run(w);
+	assert_int_equal(world_events(w, "gang", "HotSwap", "cluster c2 can"), 1);
+	assert_int_equal(
+	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq",
+			"{'spec':{'resourceGroups':[{'coveredResources':['cpu'],'flavors':[{'name':"
+			"'f','resources':[{'name':'cpu','nominalQuota':12}]}]}]}}"),
+	    ERR_NONE);
+	model_recreate(m, model_copy(m, "default", "gang"), false);
+	world_settle(w);
+	later(w, 2000);
+	assert_int_equal(bound(w, other, "gang"), 2);
+	assert_null(record(w, "gang")->swap);
+	assert_int_equal(bound(w, other, "low1") + bound(w, other, "low2"), 1);
+	assert_int_equal(workload_holds_quota(record(w, "low1")->workload) +
+			     workload_holds_quota(record(w, "low2")->workload),
+			 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +153,7 @@ int main(void)
 	    STORY(a_restart_keeps_the_room_that_a_gang_moves_to),
 	    STORY(the_room_of_a_gang_that_is_deleted_is_for_others),
 	    STORY(a_queued_gang_that_moves_is_requeued_for_node_failures),
+	    STORY(a_gang_that_moves_preempts_nobody_for_the_room_that_it_has),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
