@@ -90,8 +90,8 @@ static bool find_finished(struct core *c, const struct member *m, const struct h
  * the condition Suspended it is told only of a job that was taken back. */
 static bool is_of_dispatch(const struct job *j, const struct heard *h)
 {
-	return span_is(h->reason, "Suspended") && j->dispatch.step != DISPATCH_STOPPING &&
-	       j->dispatch.step != DISPATCH_PARKED;
+	return (span_is(h->reason, "Suspended") || span_is(h->reason, "SuspendedJobs")) &&
+	       j->dispatch.step != DISPATCH_STOPPING && j->dispatch.step != DISPATCH_PARKED;
 }
 
 static bool find_job(struct core *c, const struct member *m, const struct heard *h,

@@ -7,6 +7,7 @@ void job_set_plan_done(struct job_set_plan *p)
 	vec_done(&p->creates);
 	vec_done(&p->deletes);
 	vec_done(&p->suspends);
+	vec_done(&p->events);
 }
 
 void job_set_state_done(struct job_set_state *s)
@@ -51,13 +52,34 @@ struct step {
 	bool changed;
 };
 
+static void tell(struct step *s, bool warning, const char *reason, const char *message)
+{
+	struct job_set_event e = {.warning = warning};
+
+	(void)snprintf(e.reason, sizeof(e.reason), "%s", reason);
+	(void)snprintf(e.message, sizeof(e.message), "%s", message);
+	vec_push(&s->plan->events, e);
+	s->changed = true;
+}
+
 static void condition(struct step *s, const char *type, bool status, const char *reason,
 		      const char *message)
 {
+	const struct condition *was = conditions_get(&s->state->conditions, type);
+
 	/* A condition appears only when it is true for the first time; later it flips. */
-	if (!status && !conditions_get(&s->state->conditions, type))
+	if (was ? was->status == status : !status)
 		return;
-	s->changed |= conditions_set(&s->state->conditions, type, status, reason, message, s->now);
+	if (conditions_set(&s->state->conditions, type, status, reason, message, s->now))
+		tell(s, strcmp(type, "Failed") == 0, reason, message);
+}
+
+#define RESTARTING "RestartingJobSet"
+
+/* The restart of the whole set that is under way is over. */
+static void restarted(struct step *s, const char *reason, const char *message)
+{
+	condition(s, RESTARTING, false, reason, message);
 }
 
 /* Of an earlier attempt, of the whole set or of this Job alone: on its way out. */
@@ -105,6 +127,8 @@ static void count(struct step *s, struct job_set_counts counts[])
 static void finish(struct step *s, bool completed, const char *reason, const char *message)
 {
 	condition(s, completed ? "Completed" : "Failed", true, reason, message);
+	restarted(s, completed ? "JobSetCompleted" : "JobSetFailed",
+		  completed ? "jobset completed" : "jobset failed");
 	s->state->terminal = completed ? "Completed" : "Failed";
 	for (size_t i = 0; i < s->n; i++)
 		if (!s->children[i].complete && !s->children[i].failed && !s->children[i].deleting)
@@ -134,11 +158,31 @@ static bool matches(const struct job_set_rule *r, const struct job_set_child *c)
 	return has_reason(r, c) && has_message(r, c);
 }
 
-static void restart(struct step *s, bool counted)
+/* Told as JobSet's controller does; "applying RestartJobSet failure policy action (first failed
+ * job: a-0)". */
+static void tell_action(struct step *s, const char *action, const struct job_set_child *first)
 {
+	char reason[80], text[184];
+
+	(void)snprintf(reason, sizeof(reason), "%sFailurePolicyAction", action);
+	(void)snprintf(text, sizeof(text),
+		       "applying %s failure policy action (first failed job: %s)", action,
+		       first->name);
+	tell(s, true, reason, text);
+}
+
+static void restart(struct step *s, bool counted, const struct job_set_rule *rule,
+		    const struct job_set_child *first)
+{
+	char reason[160] = "DefaultFailurePolicy";
+
 	s->state->restarts++;
 	s->state->restarts_counted += counted;
 	s->changed = s->plan->restarted = true;
+	tell_action(s, counted ? "RestartJobSet" : "RestartJobSetAndIgnoreMaxRestarts", first);
+	if (rule)
+		(void)snprintf(reason, sizeof(reason), "FailurePolicy_%s", rule->name);
+	condition(s, RESTARTING, true, reason, "jobset is restarting");
 }
 
 static void restart_job(struct step *s, const struct job_set_child *failed, bool counted)
@@ -149,6 +193,7 @@ static void restart_job(struct step *s, const struct job_set_child *failed, bool
 	r->all++;
 	r->counted += counted;
 	s->changed = s->plan->restarted = true;
+	tell_action(s, counted ? "RestartJob" : "RestartJobAndIgnoreMaxRestarts", failed);
 }
 
 /* What is held against maxRestarts: restarts of the whole set and of single Jobs. */
@@ -187,6 +232,7 @@ static const struct job_set_child *first_failure(const struct step *s,
 static void on_failure(struct step *s, const struct job_set_child *first)
 {
 	enum job_set_action action = ACTION_RESTART;
+	const struct job_set_rule *rule = NULL;
 	if (!s->spec->has_failure_policy) {
 		fail(s, "FailedJobs", "jobset failed due to one or more job failures", first);
 		return;
@@ -196,14 +242,15 @@ static void on_failure(struct step *s, const struct job_set_child *first)
 		if (!hit)
 			continue;
 		first = hit;
-		action = s->spec->rules[r].action;
+		rule = &s->spec->rules[r];
+		action = rule->action;
 		break;
 	}
 	if (action == ACTION_FAIL)
 		fail(s, "FailJobSetFailurePolicyAction",
 		     "applying FailJobSet failure policy action", first);
 	else if (action == ACTION_RESTART_FREE)
-		restart(s, false);
+		restart(s, false, rule, first);
 	else if (action == ACTION_RESTART_JOB_FREE)
 		restart_job(s, first, false);
 	else if (counted_restarts(s) >= s->spec->max_restarts)
@@ -212,7 +259,7 @@ static void on_failure(struct step *s, const struct job_set_child *first)
 	else if (action == ACTION_RESTART_JOB)
 		restart_job(s, first, true);
 	else
-		restart(s, true);
+		restart(s, true, rule, first);
 }
 
 static bool succeeded(const struct step *s, const struct job_set_counts counts[])
@@ -230,6 +277,14 @@ static bool succeeded(const struct step *s, const struct job_set_counts counts[]
 static bool all_started(const struct step *s, size_t j, const struct job_set_counts counts[])
 {
 	return counts[j].ready + counts[j].succeeded >= s->spec->jobs[j].replicas;
+}
+
+static bool is_ready_again(const struct step *s, const struct job_set_counts counts[])
+{
+	for (size_t j = 0; j < s->spec->n_jobs; j++)
+		if (!all_started(s, j, counts))
+			return false;
+	return true;
 }
 
 /* Whether replicated job j may be created now. */
@@ -334,10 +389,14 @@ bool job_set_decide(const struct job_set_spec *spec, const struct job_set_child 
 		finish(&s, true, "AllJobsCompleted", "jobset completed successfully");
 		return s.changed;
 	}
-	if (spec->suspend)
+	if (spec->suspend) {
 		condition(&s, "Suspended", true, "SuspendedJobs", "jobset is suspended");
-	else
+		restarted(&s, "JobSetSuspended", "jobset is suspended");
+	} else {
 		condition(&s, "Suspended", false, "ResumeJobs", "jobset is resumed");
+	}
+	if (is_ready_again(&s, counts))
+		restarted(&s, "JobsReady", "all jobs of the jobset are ready");
 	manage(&s, counts);
 	return s.changed;
 }

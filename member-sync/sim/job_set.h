@@ -8,8 +8,12 @@
  * towards maxRestarts is the sum of both. With restartStrategy BlockingRecreate no Job is made
  * while one of an earlier attempt is left; else each comes as soon as its name is free.
  *
+ * Every condition that changes, and every restart, is an Event in the condition's words. While a
+ * restart of the whole set is under way RestartingJobSet is true, for the rule that asked for it:
+ * until all Jobs are ready, or the set is over or suspended.
+ *
  * Pure: from the spec and what is known of the child Jobs to a new status and a plan over them.
- * Not simulated: in-place restarts, volume claim policies, patterns on failure messages.
+ * Not simulated: in-place restarts, volume claim policies.
  */
 #include "base/vec.h"
 #include "member-sync/sim/conditions.h"
@@ -96,11 +100,18 @@ struct job_set_create {
 	int32_t set, index, attempt, job_attempt;
 };
 
+struct job_set_event {
+	bool warning;
+	char reason[80];
+	char message[184];
+};
+
 struct job_set_plan {
 	struct VEC(struct job_set_create) creates;
 	struct VEC(size_t) deletes;  /* indexes into the children */
 	struct VEC(size_t) suspends; /* whose suspend field must be changed to the spec's */
-	bool restarted;		     /* something is to be made anew: look again at once */
+	struct VEC(struct job_set_event) events;
+	bool restarted; /* something is to be made anew: look again at once */
 };
 
 void job_set_state_done(struct job_set_state *s);

@@ -173,13 +173,14 @@ static struct job_set_child child_view(const struct sim_job *k)
 	return v;
 }
 
+/* Its pods first, as JobSet's controller has it: its name is free when they are gone. */
 static int delete_child(struct sync *s, struct sim_job *k)
 {
 	struct store_object o;
 	int rc = cluster_current(s->c, k->kind, span_of(k->ns), span_of(k->name), k->revision, &o);
 	if (!rc)
 		rc = registry_remove(s->c->batch, k->kind, span_of(k->ns), span_of(k->name),
-				     PROPAGATE_BACKGROUND);
+				     PROPAGATE_FOREGROUND);
 	if (!rc)
 		k->deleting = true;
 	return rc;
@@ -216,8 +217,11 @@ static void sync_job_set(struct sync *s)
 				      j->state.job_set, &plan);
 	/* Children are made from the object as it was read: put_status() replaces it. */
 	carry_out_children(s, &plan);
-	if (changed)
-		(void)!put_status(s);
+	if (changed && put_status(s) == 0)
+		vec_foreach (&plan.events, e)
+			cluster_event(s->c, s->j->kind, span_of(s->j->ns), span_of(s->j->name),
+				      span_of(s->j->uid_text), "jobset", e->warning, e->reason,
+				      "%s", e->message);
 	/* It is decided first, and carried out when looked at again. */
 	s->again |= plan.restarted;
 	job_set_plan_done(&plan);

@@ -332,7 +332,7 @@ static void a_job_set_restarts_after_a_failure(void **state)
 	auto_json *anew = get(TYPE_JOB, "default", "again-w-0");
 	assert_string_not_equal(json_value_str(json_path(anew, "metadata", "uid", NULL)), uid);
 	pass(4 * S);
-	assert_string_equal(conditions(TYPE_JOB_SET, "again"), "Completed");
+	assert_string_equal(conditions(TYPE_JOB_SET, "again"), "RestartingJobSet=False Completed");
 }
 
 /* kubectl taint nodes NAME maintenance=x:NoExecute */

@@ -52,6 +52,19 @@ static void obey(void)
 						       .name = "js-workers-0"};
 }
 
+static bool told(const char *reason, bool warning, const char *message)
+{
+	vec_foreach (&w.plan.events, e)
+		if (strcmp(e->reason, reason) == 0 && strcmp(e->message, message) == 0)
+			return e->warning == warning;
+	return false;
+}
+
+static const struct condition *condition(const char *type)
+{
+	return conditions_get(&w.state.conditions, type);
+}
+
 static bool is(const char *type)
 {
 	return conditions_true(&w.state.conditions, type);
@@ -140,10 +153,68 @@ static void a_failure_policy_restarts_everything(void **state)
 	w.kids[0].failed = true;
 	decide();
 	assert_true(is("Failed"));
-	assert_string_equal(w.state.conditions.items[0].reason, "ReachedMaxRestarts");
-	assert_string_equal(w.state.conditions.items[0].message,
+	assert_string_equal(condition("Failed")->reason, "ReachedMaxRestarts");
+	assert_string_equal(condition("Failed")->message,
 			    "jobset failed due to reaching max number of restarts (first failed "
 			    "job: js-workers-0)");
+}
+
+/* The condition of kubernetes-api.md 4.1, and the words of JobSet's own Events. */
+static void a_restart_is_shown_until_all_jobs_are_ready(void **state)
+{
+	w.spec.has_failure_policy = true;
+	w.spec.max_restarts = 1;
+	decide();
+	obey();
+	w.kids[1].failed = true;
+	decide();
+	assert_true(is("RestartingJobSet"));
+	assert_string_equal(condition("RestartingJobSet")->reason, "DefaultFailurePolicy");
+	assert_int_equal(w.plan.events.len, 2);
+	assert_true(told("RestartJobSetFailurePolicyAction", true,
+			 "applying RestartJobSet failure policy action (first failed job: "
+			 "js-workers-0)"));
+	w.n = 0;
+	decide();
+	obey();
+	w.kids[0].ready = 1;
+	w.kids[1].ready = 2;
+	decide();
+	assert_true(is("RestartingJobSet"));
+	w.kids[2].ready = 2;
+	decide();
+	assert_false(is("RestartingJobSet"));
+	assert_string_equal(condition("RestartingJobSet")->reason, "JobsReady");
+	assert_int_equal(w.plan.events.len, 1);
+	/* Nothing is left of the budget: it fails, and was not restarting. */
+	w.kids[0].failed = true;
+	decide();
+	assert_string_equal(condition("RestartingJobSet")->reason, "JobsReady");
+	assert_true(told("ReachedMaxRestarts", true,
+			 "jobset failed due to reaching max number of restarts (first failed job: "
+			 "js-workers-0)"));
+}
+
+static void a_restart_names_the_rule_that_asked_for_it(void **state)
+{
+	w.spec.has_failure_policy = true;
+	w.spec.n_rules = 1;
+	w.spec.rules[0] = (struct job_set_rule){
+	    .name = "hostMaintenance", .action = ACTION_RESTART_FREE, .targets = 1u << 1};
+	decide();
+	obey();
+	w.kids[1].failed = true;
+	decide();
+	assert_string_equal(condition("RestartingJobSet")->reason, "FailurePolicy_hostMaintenance");
+	assert_true(told("RestartJobSetAndIgnoreMaxRestartsFailurePolicyAction", true,
+			 "applying RestartJobSetAndIgnoreMaxRestarts failure policy action (first "
+			 "failed job: js-workers-0)"));
+	w.spec.suspend = true; /* taken back by a queue while it restarts */
+	w.n = 0;
+	decide();
+	assert_false(is("RestartingJobSet"));
+	assert_string_equal(condition("RestartingJobSet")->reason, "JobSetSuspended");
+	assert_true(told("SuspendedJobs", false, "jobset is suspended"));
 }
 
 static void rules_are_asked_in_order(void **state)
@@ -169,9 +240,9 @@ static void rules_are_asked_in_order(void **state)
 	w.kids[2].name = "js-workers-1";
 	snprintf(w.kids[2].reason, sizeof(w.kids[2].reason), "DeadlineExceeded");
 	decide();
-	assert_string_equal(w.state.conditions.items[0].reason, "FailJobSetFailurePolicyAction");
+	assert_string_equal(condition("Failed")->reason, "FailJobSetFailurePolicyAction");
 	/* the job that the rule speaks of, not the one that failed first of all */
-	assert_string_equal(w.state.conditions.items[0].message,
+	assert_string_equal(condition("Failed")->message,
 			    "applying FailJobSet failure policy action (first failed job: "
 			    "js-workers-1)");
 }
@@ -338,6 +409,8 @@ int main(void)
 	    T(any_success_of_the_target_completes_it),
 	    T(without_a_policy_the_first_failure_ends_it),
 	    T(a_failure_policy_restarts_everything),
+	    T(a_restart_is_shown_until_all_jobs_are_ready),
+	    T(a_restart_names_the_rule_that_asked_for_it),
 	    T(rules_are_asked_in_order),
 	    T(a_rule_may_ask_for_words_of_the_failure),
 	    T(restarting_one_job_leaves_the_others),
