@@ -16,15 +16,16 @@ struct child {
 	const struct cJSON *replicated;
 	const struct job_set_create *slot;
 	char name[STORE_MAX_NAME + 1];
-	char key[2 * SHA256_DIGEST_LENGTH + 1];
+	char key[2 * SHA_DIGEST_LENGTH + 1];
 };
 
+/* A value of a label, which has at most 63 characters. */
 static void job_key(struct child *k)
 {
 	char text[2 * STORE_MAX_NAME];
-	unsigned char digest[SHA256_DIGEST_LENGTH];
+	unsigned char digest[SHA_DIGEST_LENGTH];
 	int n = snprintf(text, sizeof(text), "%s/%s", k->parent->ns, k->name);
-	SHA256((const unsigned char *)text, (size_t)n, digest);
+	SHA1((const unsigned char *)text, (size_t)n, digest);
 	for (size_t i = 0; i < sizeof(digest); i++)
 		snprintf(k->key + 2 * i, 3, "%02x", digest[i]);
 }
@@ -258,6 +259,12 @@ static void merge(struct cJSON *to, const struct cJSON *from, const char *key)
 		json_set(into, json_key(p), json_dup(p));
 }
 
+static void take_over(struct cJSON *to, const struct cJSON *from, const char *key)
+{
+	if (json_get(from, key))
+		json_set(to, key, json_dup(json_get(from, key)));
+}
+
 /* What a queue wrote into the set's template while it was suspended, as JobSet's controller takes
  * it over into the Jobs that it resumes. */
 static void refresh_template(struct cJSON *job, const struct cJSON *set)
@@ -275,9 +282,8 @@ static void refresh_template(struct cJSON *job, const struct cJSON *set)
 		merge(json_ensure_object(to, "metadata"), json_get(from, "metadata"),
 		      "annotations");
 		merge(json_ensure_object(to, "spec"), json_get(from, "spec"), "nodeSelector");
-		if (json_get(json_get(from, "spec"), "tolerations"))
-			json_set(json_get(to, "spec"), "tolerations",
-				 json_dup(json_get(json_get(from, "spec"), "tolerations")));
+		take_over(json_get(to, "spec"), json_get(from, "spec"), "tolerations");
+		take_over(json_get(to, "spec"), json_get(from, "spec"), "schedulingGates");
 	}
 }
 

@@ -298,7 +298,7 @@ static void a_job_set_runs_its_jobs(void **state)
 	const struct cJSON *labels = json_path(job, "metadata", "labels", NULL);
 	assert_string_equal(json_str(labels, "jobset.sigs.k8s.io/job-index"), "1");
 	assert_string_equal(json_str(labels, "jobset.sigs.k8s.io/global-replicas"), "2");
-	assert_int_equal(strlen(json_str(labels, "jobset.sigs.k8s.io/job-key")), 64);
+	assert_int_equal(strlen(json_str(labels, "jobset.sigs.k8s.io/job-key")), 40);
 	auto_json *running = get(TYPE_JOB_SET, "default", "set");
 	int64_t ready = 0;
 	json_int64(json_at(json_path(running, "status", "replicatedJobsStatus", NULL), 0), "ready",
