@@ -105,35 +105,86 @@ struct ask *hot_swap_missing(struct placer *p, struct ask *whole, const int64_t 
 
 /* ---- one trial ---- */
 
+/* For what room is sought. */
+enum part { PART_MISSING, PART_HOME, PART_GROUPS, PART_WHOLE };
+
 struct trial {
 	struct evict_fit *fit;
 	const struct hot_swap_gang *gang;
 	const struct hot_swap_job *jobs;
 	size_t n_jobs;
+	enum part part;
 	struct evict_job assumed; /* of the gang, what only the ledger holds */
 	struct VEC(size_t) lower; /* in the order in which they would go */
 	struct hot_swap_plan *plan;
 };
 
-static bool begin(struct trial *t, const struct hot_swap_fleet *fleet, bool whole)
+static struct ask *ask_for(const struct hot_swap_gang *g, enum part part)
 {
-	if (!evict_fit_begin(t->fit, fleet->f, fleet->l, whole ? t->gang->ask : t->gang->missing,
-			     t->gang->cluster))
+	switch (part) {
+	case PART_MISSING:
+		return g->missing;
+	case PART_HOME:
+		return g->groups ? g->groups->home : NULL;
+	case PART_GROUPS:
+		return g->groups ? g->groups->missing : NULL;
+	case PART_WHOLE:
+	default:
+		return g->ask;
+	}
+}
+
+/* The pods of groups that stay are there, however many of them are just being made anew: sign 1,
+ * or -1 to undo that. */
+static void charge_kept(const struct trial *t, const struct hot_swap_fleet *fleet, int sign)
+{
+	const struct hot_swap_groups *g = t->gang->groups;
+	const struct job_shape *spec = &t->gang->ask->shape->spec;
+	struct amount amounts[POD_SET_MAX_REQUESTS + 1];
+
+	if (t->part != PART_HOME && t->part != PART_GROUPS)
+		return;
+	vec_foreach (&g->kept, slot) {
+		const struct pod_set *set = &spec->sets[slot->set];
+		struct pod_usage usage = {.requests = amounts, .exclusive = true};
+		for (size_t i = 0; i < set->n_requests; i++)
+			if (set->requests[i].resource != RESOURCE_PODS)
+				amounts[usage.n_requests++] = (struct amount){
+				    set->requests[i].resource, set->requests[i].amount};
+		for (uint32_t n = 0; n < slot->count; n++)
+			(sign > 0 ? cluster_view_pod_charge : cluster_view_pod_release)(
+			    fleet->f, t->gang->cluster, slot->node, &usage);
+	}
+}
+
+static bool begin(struct trial *t, const struct hot_swap_fleet *fleet, enum part part)
+{
+	struct ask *ask = ask_for(t->gang, part);
+
+	if (!ask || !evict_fit_begin(t->fit, fleet->f, fleet->l, ask, t->gang->cluster))
 		return false;
+	t->part = part;
 	t->assumed = (struct evict_job){.number = t->gang->own.number};
-	evict_fit_take(t->fit, whole ? &t->gang->own : &t->assumed);
+	evict_fit_take(t->fit, part == PART_MISSING ? &t->assumed : &t->gang->own);
+	charge_kept(t, fleet, 1);
 	for (size_t i = 0; i < t->n_jobs; i++)
 		if (t->jobs[i].leaving)
 			evict_fit_take(t->fit, &t->jobs[i].pods);
 	return true;
 }
 
-static bool found(struct trial *t, enum hot_swap_action action, bool whole)
+static void end(struct trial *t, const struct hot_swap_fleet *fleet)
+{
+	charge_kept(t, fleet, -1);
+	evict_fit_end(t->fit);
+}
+
+static bool found(struct trial *t, enum hot_swap_action action)
 {
 	const struct fit_result *r = evict_fit_result(t->fit);
 
 	t->plan->action = action;
-	t->plan->whole = whole;
+	t->plan->whole = t->part == PART_WHOLE;
 	t->plan->cluster = t->gang->cluster;
 	vec_clear(&t->plan->slots);
 	for (size_t i = 0; i < r->n_slots; i++)
@@ -141,12 +192,12 @@ static bool found(struct trial *t, enum hot_swap_action action, bool whole)
 	return true;
 }
 
-static bool try_spare(struct trial *t, const struct hot_swap_fleet *fleet, bool whole)
+static bool try_spare(struct trial *t, const struct hot_swap_fleet *fleet, enum part part)
 {
-	if (!begin(t, fleet, whole))
+	if (!begin(t, fleet, part))
 		return false;
-	bool fits = evict_fit_fits(t->fit) && found(t, HOT_SWAP_SPARE, whole);
-	evict_fit_end(t->fit);
+	bool fits = evict_fit_fits(t->fit) && found(t, HOT_SWAP_SPARE);
+	end(t, fleet);
 	return fits;
 }
 
@@ -223,14 +274,14 @@ static bool several_are_enough(struct trial *t)
 	return evict_fit_fits(t->fit);
 }
 
-static bool try_victims(struct trial *t, const struct hot_swap_fleet *fleet, bool whole)
+static bool try_victims(struct trial *t, const struct hot_swap_fleet *fleet, enum part part)
 {
-	if (!begin(t, fleet, whole))
+	if (!begin(t, fleet, part))
 		return false;
 	collect_lower(t);
 	bool fits = t->lower.len > 0 && (one_is_enough(t) || several_are_enough(t)) &&
-		    found(t, HOT_SWAP_PREEMPT, whole);
-	evict_fit_end(t->fit);
+		    found(t, HOT_SWAP_PREEMPT);
+	end(t, fleet);
 	return fits;
 }
 
@@ -263,12 +314,14 @@ static void decide_here(struct trial *t, const struct hot_swap_fleet *fleet)
 {
 	const struct hot_swap_gang *g = t->gang;
 
-	if (g->missing && try_spare(t, fleet, false))
+	if (try_spare(t, fleet, PART_MISSING) || try_spare(t, fleet, PART_HOME) ||
+	    try_spare(t, fleet, PART_GROUPS))
 		return;
-	if (g->restarts_whole && try_spare(t, fleet, true))
+	if (g->restarts_whole && try_spare(t, fleet, PART_WHOLE))
 		return;
-	if (g->missing || g->restarts_whole)
-		(void)try_victims(t, fleet, g->restarts_whole);
+	if (try_victims(t, fleet, PART_GROUPS))
+		return;
+	(void)try_victims(t, fleet, g->restarts_whole ? PART_WHOLE : PART_MISSING);
 }
 
 void hot_swap_decide(const struct hot_swap_fleet *fleet, const struct hot_swap_gang *gang,

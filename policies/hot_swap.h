@@ -12,13 +12,17 @@
  *  3. another member, where the whole gang fits without anybody's leaving;
  *  4. nothing: it waits. Nobody is evicted for a gang that then cannot start.
  *
- * Controllers differ in what they make anew. A JobSet restarts all of its pods, and a gang with a
- * topology may not mix its old domains with new ones: there the whole gang is placed as if it were
- * gone. Of others the pods that are left stay where they are, and only the missing ones are placed.
+ * Controllers differ in what they make anew. Of most the pods that are left stay where they are,
+ * and only the missing ones are placed. A JobSet restarts all of its pods: when the missing ones
+ * find no room beside the others, the whole gang is placed as if it were gone. So is one with a
+ * topology, which may not mix its old domains with new ones; with an exclusive topology its groups
+ * that are whole keep their domains, and each broken one is placed whole, in its own domain where
+ * that is still large enough, else in another (hot_swap_groups.h).
  *
  * Pure: plain structs and now in, a plan out; nothing changes in fleet or ledger. One thread.
  */
 #include "policies/evict_fit.h"
+#include "policies/hot_swap_groups.h"
 
 /* What became of a node, as the pods of one set see it. */
 enum hot_swap_node {
@@ -52,6 +56,8 @@ struct hot_swap_gang {
 	struct ask *ask; /* of the whole gang */
 	/* Of the pods that are missing, where the others stay; NULL: they do not, or none is. */
 	struct ask *missing;
+	/* Of one with an exclusive topology, which has nothing `missing`; NULL: of another. */
+	const struct hot_swap_groups *groups;
 	bool restarts_whole;  /* all pods are made anew */
 	struct evict_job own; /* its pods that are bound; what the ledger holds goes with them */
 };
@@ -74,8 +80,8 @@ enum hot_swap_action {
 /* Zero it before the first use; memory is reused. */
 struct hot_swap_plan {
 	enum hot_swap_action action;
-	bool whole; /* SPARE, PREEMPT: the slots are for the whole gang, else for what is missing.
-		     * MOVE: always for the whole gang, on `cluster` */
+	bool whole; /* SPARE, PREEMPT: the slots are for the whole gang, else for what is missing,
+		     * or for the broken groups. MOVE: always for the whole gang, on `cluster` */
 	uint32_t cluster;
 	struct VEC(struct fit_slot) slots;
 	struct VEC(size_t) victims; /* indexes into the jobs, in the order in which they go */

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "core/admission/settle.h"
+#include "core/domain_groups.h"
 #include "core/job.h"
 #include "core/kueue/admission_ask.h"
 #include "kinds/topology_assignment.h"
@@ -138,12 +139,13 @@ char *domain_choose(const struct core *c, const struct job *j, const struct plac
 	struct buf out = BUF_MAX(MAX_DOMAINS_TEXT);
 	bool any = false;
 
-	if (shape->exclusive_topology.len)
+	if (shape->exclusive_topology.len && !c->settings.hot_swap)
 		return NULL;
 	buf_add_char(&out, '[');
 	for (uint32_t set = 0; set < shape->n_sets; set++) {
 		buf_add_str(&out, set ? "," : "");
-		any |= add_set(c, d, set, &shape->sets[set], &out);
+		any |= shape->exclusive_topology.len ? domain_groups_add(c, j, d, set, &out)
+						     : add_set(c, d, set, &shape->sets[set], &out);
 	}
 	buf_add_char(&out, ']');
 	if (any && buf_ok(&out))
@@ -183,6 +185,11 @@ struct span domain_spread(const char *domains, size_t set)
 	struct span value = value_of_set(domains, set);
 
 	return value.len && json_text_type(value) == JSON_ARRAY ? value : SPAN_NONE;
+}
+
+bool domain_is_exclusive(const struct job *j)
+{
+	return j->shape && shape_spec(j->shape)->exclusive_topology.len > 0;
 }
 
 bool domain_is_spread(const struct job *j)
@@ -276,7 +283,7 @@ struct ask *domain_ask(struct core *c, struct job *j)
 	struct job_term *terms;
 	struct ask *ask;
 
-	if (!j->domains)
+	if (!j->domains || domain_is_exclusive(j))
 		return NULL;
 	if (w && workload_holds_quota(w)) {
 		terms = admission_terms(c, w, w->sets, w->n_sets, &mem);

@@ -17,12 +17,17 @@
  *   group               both pod sets get the selectors of their one domain
  *   slices              of one slice alone: as required. Several are gated: by their index, where
  *                       the kind gives one, each run of slice-size pods is held to one domain of
- *                       the (smallest) slices' level. A JobSet's exclusive-topology is enforced on
- *                       the member, by its own controller
+ *                       the (smallest) slices' level
+ *   exclusive           of a JobSet (exclusive-topology): gated, each child Job held to the domain
+ *                       that was chosen for it. JobSet's controller and the scheduler alone would
+ *                       take any domain, also what is left of one that lost a node, where the rest
+ *                       of the Job then finds no room. With hotSwap.enabled: false nothing is
+ *                       gated, and the member chooses
  *   unconstrained       nothing to enforce
  *
  * So a TopologyAssignment in a Workload's status (workload_status.h) names the levels and domains
- * that are enforced; finer ones, down to nodes, are the member's to choose and not written. The
+ * that are enforced; finer ones, down to nodes, are the member's to choose and not written, and
+ * nothing of an exclusive topology, of which Kueue does not know. The
  * choice stands in the binding's digest while the job holds capacity, and in its annotation
  * muster.dev/topology-domains. One that would be longer than 192 KiB is not enforced.
  */
@@ -41,6 +46,8 @@ char *domain_choose(const struct core *c, const struct job *j, const struct plac
 struct span domain_of_set(const char *domains, size_t set);
 /* The array of a set in several domains, else absent. */
 struct span domain_spread(const char *domains, size_t set);
+/* Whether the job has an exclusive topology. */
+bool domain_is_exclusive(const struct job *j);
 /* Whether any set of the job is in several. */
 bool domain_is_spread(const struct job *j);
 /* The next domain of such an array, *pos 0 at first: its own labels and its pods. */

@@ -97,10 +97,9 @@ def story_low_then_high_priority_and_a_node_fails(fleet):
     k("apply", "-f", "-", stdin=training("urgent", "600s"))
     until("the urgent job runs, too", lambda: sum(running(fleet, "urgent").values()) == 8)
 
-    # A slice is repaired as a whole: nothing new may go to its nodes, and one of them fails.
+    # One host of a slice fails. The three others of its pool are well, and no place for a slice.
     node = sorted(running(fleet, "urgent"))[0]
     slice_nodes = [f"{node.rsplit('-', 1)[0]}-{i}" for i in range(4)]
-    member("cordon", *slice_nodes)
     set_ready(member, node, False)
     said = told(fleet, "urgent", "HotSwap")
     check(f"node {node} is not ready" in said and "JobSet default/background (priority 1000)" in
@@ -125,7 +124,6 @@ def story_low_then_high_priority_and_a_node_fails(fleet):
     check(not running(fleet, "background"), "and none of its pods is left")
 
     set_ready(member, node, True)
-    member("uncordon", *slice_nodes)
     until("the background job runs again",
           lambda: sum(running(fleet, "background").values()) == 8)
     check(sum(running(fleet, "urgent").values()) == 8, "beside the urgent one")

@@ -265,8 +265,9 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	free(j->assignment);
 	j->assignment =
 	    assignment_pack(c->fleet, d->cluster, d->slots, d->n_slots, &j->assignment_len);
+	char *domains = domain_choose(c, j, d);
 	free(j->domains);
-	j->domains = domain_choose(c, j, d);
+	j->domains = domains;
 	j->decided_at = c->now;
 	j->dequeued_at = c->now;
 	j->phase = COPY_CREATED;

@@ -5,6 +5,7 @@
 #include "core/domain.h"
 #include "core/job.h"
 #include "core/member.h"
+#include "core/swap/swap.h"
 
 #define AT_A_TIME   32		 /* patches under way on a member */
 #define RETRY_FIRST USEC_PER_SEC /* doubled with every failure */
@@ -214,10 +215,18 @@ void ungater_look(struct core *c, struct member *m, struct member_pod *p,
 	p->gated = gated && !info->deleting;
 }
 
-void ungater_reset(const struct job *j)
+void ungater_reset(struct core *c, const struct job *j)
 {
 	vec_foreach (&j->pods, p)
 		(*p)->domain = 0;
+	ungater_hurry(c);
+}
+
+void ungater_hurry(struct core *c)
+{
+	vec_foreach (&c->ungater->waiting, g)
+		g->at = g->failures ? g->at : num_min(g->at, c->now);
+	c->ungater->wanted = true;
 }
 
 /* ---- letting go ---- */
@@ -297,8 +306,9 @@ static enum attempt let_go(struct core *c, struct gated *g)
 	if (!p->gated)
 		return DONE;
 	uint32_t domain = choose(j, p->set, domain_spread(j->domains, p->set), json, &labels);
-	struct order *o =
-	    domain && m->condition == MEMBER_READY ? patch(m, key, json, labels) : NULL;
+	struct order *o = domain && m->condition == MEMBER_READY && !swap_shuns(c, m, j, labels)
+			      ? patch(m, key, json, labels)
+			      : NULL;
 	if (!o)
 		return LATER;
 	p->domain = domain;

@@ -12,6 +12,9 @@
  * that is made anew goes where the one before it was. Pods without an index, and those beyond the
  * set's count, get the first domain that has fewer pods than it was given.
  *
+ * A pod whose domain has lost a node waits behind its gate until the job has another one, or the
+ * node is back (swap/swap.h): once it is let go it cannot go anywhere else.
+ *
  * Nothing here is truth: the domains stand in the binding, the gate and the selectors in the pod.
  * A patch names the uid and the gate, so that it does nothing twice; one that was lost with a
  * restart is sent again. Costs one patch a pod, for such sets alone, at most 32 at a time on a
@@ -35,7 +38,9 @@ void ungater_look(struct core *c, struct member *m, struct member_pod *p,
 void ungater_outcome(struct core *c, struct member *m, const struct call *call,
 		     const struct order_outcome *r);
 /* The job's domains are others from now on, its copy is the same. */
-void ungater_reset(const struct job *j);
+void ungater_reset(struct core *c, const struct job *j);
+/* What pods wait for may have come: those that nothing went wrong with are looked at now. */
+void ungater_hurry(struct core *c);
 
 /* Sends what is due. */
 void ungater_run(struct core *c);

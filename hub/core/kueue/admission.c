@@ -3,6 +3,7 @@
 #include "core/admission/pump.h"
 #include "core/admission/settle.h"
 #include "core/admission/starvation.h"
+#include "core/domain.h"
 #include "core/job.h"
 #include "core/kueue/admission_ask.h"
 #include "core/kueue/admission_record.h"
@@ -75,7 +76,7 @@ static void admitted(struct core *c, struct workload *w, bool had_checks)
 	if (w->job)
 		job_queue_event(c, w->job, "Normal", "Started", "Admitted by clusterQueue %.*s",
 				SPAN_ARGS(queue));
-	if (w->job && w->job->domains)
+	if (w->job && w->job->domains && !domain_is_exclusive(w->job))
 		workload_set_domains(c, w, w->job->domains);
 	queue_meter_admitted(c, w, had_checks);
 	start_clock(c, w);

@@ -1,7 +1,9 @@
 #include "core/swap/swap.h"
 
+#include "base/json.h"
 #include "base/num.h"
 #include "core/admission/pump.h"
+#include "core/dispatch/ungater.h"
 #include "core/job.h"
 #include "core/kueue/workload_status.h"
 #include "core/member.h"
@@ -198,6 +200,36 @@ bool swap_counts(const struct job *j, struct member *m, uint32_t set, uint32_t n
 	       ledger_expects(c->ledger, j->number, set, node);
 }
 
+/* Whether the node is one of the domain; of one that is gone nobody knows. */
+static bool is_in(const struct core *c, const struct member *m, uint32_t node, struct span labels)
+{
+	struct span key, value;
+
+	for (size_t pos = 0; node != NODE_NONE && json_text_next(labels, &pos, &key, &value);) {
+		struct span is = cluster_view_node_label(c->fleet, m->view, node, key);
+		if (is.len && !span_eq(is, json_text_plain(value)))
+			return false;
+	}
+	return true;
+}
+
+bool swap_shuns(const struct core *c, const struct member *m, const struct job *j,
+		struct span labels)
+{
+	const struct swap *s = j->swap;
+
+	if (!s || s->step == SWAP_RESERVED)
+		return s && !hot_swap_holds(c->fleet, c->ledger, j->number);
+	if (s->step != SWAP_SUSPECTED)
+		return true;
+	vec_foreach (&s->nodes, n)
+		if (!n->tolerated &&
+		    is_in(c, m, cluster_view_node_find(c->fleet, m->view, span_of(n->name)),
+			  labels))
+			return true;
+	return false;
+}
+
 /* ---- what is missing ---- */
 
 int32_t swap_priority(const struct job *j)
@@ -302,6 +334,7 @@ static usec recheck_nodes(struct core *c, const struct member *m, struct job *j)
 /* All its pods are where they are: nothing is assumed any more. `next`: until then. */
 static void end(struct core *c, struct job *j, usec next)
 {
+	ungater_hurry(c);
 	if (j->swap->step == SWAP_RESERVED)
 		(void)ledger_drop(c->ledger, j->number);
 	if (j->swap->step != SWAP_SUSPECTED) {

@@ -43,6 +43,11 @@ bool swap_pod_lost(struct core *c, struct member *m, struct job *j, uint32_t set
 bool swap_counts(const struct job *j, struct member *m, uint32_t set, uint32_t node,
 		 const struct core *c);
 
+/* Whether the domain, an object of node labels, is no place to send pods of the job to now: it
+ * lost a node that was not decided about, or the job waits for room. */
+bool swap_shuns(const struct core *c, const struct member *m, const struct job *j,
+		struct span labels);
+
 /* Decides whatever is due: before others are offered room. */
 void swap_run(struct core *c);
 usec swap_due(const struct core *c);

@@ -48,7 +48,8 @@ static void show_nodes(struct core *c, struct job *j)
 	const char *names[WORKLOAD_MAX_UNHEALTHY];
 	size_t n = 0;
 
-	if (!j->workload || !j->domains || !workload_holds_quota(j->workload))
+	if (!j->workload || !j->domains || domain_is_exclusive(j) ||
+	    !workload_holds_quota(j->workload))
 		return;
 	vec_foreach (&j->swap->nodes, node)
 		if (node->due <= c->now && n < WORKLOAD_MAX_UNHEALTHY)
@@ -119,14 +120,32 @@ static void tell_ledger(struct core *c, const struct member *m, const struct job
 	}
 }
 
-static void add_kept(const struct core *c, const struct member *m, const struct job *j,
-		     struct hot_swap_plan *plan)
+/* Its pods that stand where they are; from the arena. */
+static struct fit_slot *standing(struct swap_round *r, const struct member *m, const struct job *j,
+				 size_t *ret_n)
 {
+	struct fit_slot *slots = arena_array(&r->mem, struct fit_slot, j->pods.len);
+	size_t n = 0;
+
 	vec_foreach (&j->pods, it) {
 		const struct member_pod *p = *it;
-		if (swap_is_of_placement(j, m, p) && swap_stands(c, m, j, p))
-			vec_push(&plan->slots, ((struct fit_slot){p->node, p->set, 1}));
+		if (!p->over && swap_is_of_placement(j, m, p) && swap_stands(r->c, m, j, p))
+			slots[n++] = (struct fit_slot){p->node, p->set, 1};
 	}
+	*ret_n = n;
+	return slots;
+}
+
+/* What stays beside the plan's slots. */
+static void add_kept(struct swap_round *r, const struct member *m, const struct job *j)
+{
+	const struct fit_slot *slots = r->groups.kept.items;
+	size_t n = r->groups.kept.len;
+
+	if (!domain_is_exclusive(j))
+		slots = standing(r, m, j, &n);
+	for (size_t i = 0; i < n; i++)
+		vec_push(&r->plan.slots, slots[i]);
 }
 
 /* The domains that a gang in several of them would have on the plan's nodes. Caller frees. */
@@ -147,14 +166,20 @@ static bool keeps_domains(const struct swap_round *r, const struct job *j, const
 	return domains && strcmp(domains, j->domains) == 0;
 }
 
+/* Where its pods go from now on, as far as they are held to that. */
 static void take_domains(const struct swap_round *r, struct job *j, const struct member *m)
 {
-	if (!r->plan.whole || !domain_is_spread(j))
+	bool exclusive = domain_is_exclusive(j);
+
+	if (!j->domains || (!exclusive && (!r->plan.whole || !domain_is_spread(j))))
+		return;
+	char *domains = domains_of(r, j, m);
+	if (!domains && exclusive)
 		return;
 	free(j->domains);
-	j->domains = domains_of(r, j, m);
-	ungater_reset(j);
-	if (j->workload && j->domains)
+	j->domains = domains;
+	ungater_reset(r->c, j);
+	if (j->workload && j->domains && !exclusive)
 		workload_set_domains(r->c, j->workload, j->domains);
 }
 
@@ -166,7 +191,7 @@ static void reserve(struct swap_round *r, struct job *j, const struct member *m)
 	struct err err = ERR_INIT;
 
 	if (!plan->whole)
-		add_kept(c, m, j, plan);
+		add_kept(r, m, j);
 	(void)ledger_drop(c->ledger, j->number);
 	if (ledger_assume(c->ledger, j->number, j->shape, m->view, plan->slots.items,
 			  plan->slots.len, 0, &err) < 0)
@@ -371,7 +396,12 @@ void swap_decide(struct swap_round *r, struct job *j, const struct member *m, co
 	};
 	struct others others = {0};
 	char lost[512];
+	size_t n_standing;
+	const struct fit_slot *slots = standing(r, m, j, &n_standing);
 
+	hot_swap_groups_find(c->placer, c->fleet, c->ledger, j->ask, m->view, j->number, slots,
+			     n_standing, &r->groups);
+	gang.groups = &r->groups;
 	gang.restarts_whole = j->kind->type == TYPE_JOB_SET || !gang.missing;
 	collect_others(r, m, j, &others);
 	size_t n = starvation_exclude(c, j, excluded);
@@ -392,5 +422,6 @@ void swap_decide(struct swap_round *r, struct job *j, const struct member *m, co
 		make_room(r, j, m, &others, missing, lost);
 	vec_done(&others.jobs);
 	vec_done(&others.records);
+	hot_swap_groups_done(c->placer, &r->groups);
 	arena_reset(&r->mem);
 }

@@ -31,6 +31,7 @@ struct swap_round {
 	struct arena mem; /* of what trials borrow; of one gang at a time */
 	struct evict_fit trial;
 	struct hot_swap_plan plan;
+	struct hot_swap_groups groups;
 };
 
 /* A record of a gang that is on its way to another member; false when that cannot be. */

@@ -27,9 +27,10 @@ struct model_pod {
 	enum pod_phase phase;
 	uint64_t revision;
 	bool gone;
-	/* Scheduling gates: born with them, and has them still. A Job's pods have an index. */
+	/* Scheduling gates: born with them, and has them still. A Job's pods have an index; those
+	 * of a JobSet stand in `replicas` Jobs of `job_pods` each. */
 	bool born_gated, gated;
-	int64_t index;
+	int64_t index, replicas, job_pods;
 	char *held; /* node selectors as they were patched, JSON; its scheduler looks at these */
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "kinds/job_path.h"
+#include "kinds/types.h"
 
 #include <inttypes.h>
 
@@ -183,6 +184,10 @@ void model_make_pods(struct model *m, struct model_copy *c, const struct cJSON *
 			p->set = xstrndup(d.pod_sets[i].name.ptr, d.pod_sets[i].name.len);
 			p->born_gated = p->gated = is_gated(c, d.pod_sets[i].path);
 			p->index = n;
+			if (c->kind->type == TYPE_JOB_SET && d.pod_sets[i].groups > 0) {
+				p->replicas = d.pod_sets[i].groups;
+				p->job_pods = d.pod_sets[i].count / p->replicas;
+			}
 			p->requests = xcalloc(t->n_requests + 1, sizeof(*p->requests));
 			p->n_requests = t->n_requests;
 			for (size_t k = 0; k < t->n_requests; k++)
@@ -261,6 +266,8 @@ static void recreate_pod(struct model *m, struct model_copy *c, size_t i)
 					 old->requests[k].value};
 	p->born_gated = p->gated = old->born_gated;
 	p->index = old->index;
+	p->replicas = old->replicas;
+	p->job_pods = old->job_pods;
 	c->pods.items[i] = p;
 	model_tell_pod(m, p);
 }

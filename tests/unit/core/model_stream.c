@@ -112,17 +112,28 @@ static struct fact *copy_fact(const struct model *m, const struct model_copy *c,
 	return f;
 }
 
+static void add_job_labels(const struct model_pod *p, struct buf *out)
+{
+	if (p->replicas)
+		buf_addf(out,
+			 ",\"jobset.sigs.k8s.io/job-index\":\"%" PRId64
+			 "\",\"jobset.sigs.k8s.io/replicatedjob-replicas\":\"%" PRId64 "\"",
+			 p->index / p->job_pods, p->replicas);
+}
+
 struct span model_pod_json(const struct model *m, const struct model_pod *p, struct arena *mem)
 {
-	auto_buf b = BUF_INIT;
+	auto_buf b = BUF_INIT, more = BUF_INIT;
 
+	add_job_labels(p, &more);
 	buf_addf(
 	    &b,
 	    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
 	    "\"%s\",\"uid\":\"00000000-0000-4000-8%03x-%012" PRIx64
 	    "\",\"labels\":{\"batch.kubernetes.io/job-completion-index\":\"%" PRId64
-	    "\"}},\"spec\":{\"containers\":[]%s%s%s}}",
-	    p->name, p->ns, m->incarnation[0], p->number, p->index,
+	    "\"%s}},\"spec\":{\"containers\":[]%s%s%s}}",
+	    p->name, p->ns, m->incarnation[0], p->number,
+	    p->replicas ? p->index % p->job_pods : p->index, more.ptr ? more.ptr : "",
 	    p->gated ? ",\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/topology\"}]" : "",
 	    p->held ? ",\"nodeSelector\":" : "", p->held ? p->held : "");
 	return arena_span(mem, buf_span(&b));
