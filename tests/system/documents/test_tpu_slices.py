@@ -65,10 +65,10 @@ def await_running(fleet, *slices):
 def check_form(sim, standard):
     for pod in sim.client.items("pods", "default"):
         spec = pod["spec"]
-        form = (spec.get("hostNetwork"), spec.get("dnsPolicy"),
+        form = (spec.get("hostNetwork"), spec.get("dnsPolicy", "ClusterFirst"),
                 spec["containers"][0].get("securityContext"))
         want = (True, "ClusterFirstWithHostNet", {"privileged": True}) if standard else \
-            (None, None, None)
+            (None, "ClusterFirst", None)
         check(form == want, f"the member's pod {pod['metadata']['name']} is in its form", spec)
 
 
