@@ -6,12 +6,14 @@
 #include "api/jwks_source.h"
 #include "api/listener.h"
 #include "api/route.h"
+#include "api/timeout.h"
 #include "api/turns.h"
 #include <openssl/rand.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
 #define DEFAULT_WORKERS	    2
+#define MAX_AUDIT_ID	    256 /* of those that clients give */
 #define DEFAULT_CONNECTIONS 20000
 #define STOP_POLL_MS	    20
 #define STOP_STREAMS	    500 /* that end in one turn */
@@ -35,16 +37,37 @@ static void fill_words(void *arg, void *out, size_t n)
 	memcpy(out, words, n < sizeof(words) ? n : sizeof(words));
 }
 
+/* The client's own, when it may stand in a header and in a JSON text as it is. */
+static bool take_audit_id(struct call *c)
+{
+	struct span id = c->request->audit_id;
+
+	if (!id.len || id.len > MAX_AUDIT_ID)
+		return false;
+	for (size_t i = 0; i < id.len; i++)
+		if (id.ptr[i] < ' ' || id.ptr[i] > '~' || id.ptr[i] == '"' || id.ptr[i] == '\\')
+			return false;
+	c->audit_id = arena_strndup(c->mem, id.ptr, id.len);
+	return true;
+}
+
 static void give_audit_id(struct call *c)
 {
 	struct meta_random random = {fill_words, call_api(c)};
-	(void)meta_new_uid(&random, c->audit_id);
+	char *made;
+
+	if (take_audit_id(c))
+		return;
+	made = arena_alloc(c->mem, META_UID_TEXT);
+	(void)meta_new_uid(&random, made);
+	c->audit_id = made;
 }
 
 static void on_request(void *arg, struct http_exchange *x)
 {
 	struct api *a = arg;
 	struct call *c = arena_new(&x->request.mem, struct call);
+	struct err e = ERR_INIT;
 	c->x = x;
 	c->listener = http_listener_user(x->listener);
 	c->mem = &x->request.mem;
@@ -67,6 +90,10 @@ static void on_request(void *arg, struct http_exchange *x)
 		call_finish(c);
 	} else if (c->request->method == HTTP_OPTIONS) {
 		route_refuse_method(c);
+	} else if (!turns_is_long_running(c) &&
+		   timeout_check(http_param(c->request, "timeout"), &e) < 0) {
+		call_fail(c, &e);
+		call_finish(c);
 	} else {
 		turns_enter(c);
 	}

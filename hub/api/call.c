@@ -149,7 +149,8 @@ void call_fail_with(struct call *c, const struct err *e, const struct status_sub
 	call_ok(c, err_http_code(e->kind), "application/json");
 	if (option_subject(c, e, &options))
 		subject = &options;
-	else if (e->kind == ERR_BAD_REQUEST || e->kind == ERR_UNSUPPORTED_MEDIA)
+	else if (e->kind == ERR_BAD_REQUEST || e->kind == ERR_UNSUPPORTED_MEDIA ||
+		 e->kind == ERR_NOT_ACCEPTABLE)
 		subject = &nothing; /* it is about the request */
 	if (e->kind == ERR_TOO_MANY || (subject && subject->retry_after_seconds))
 		buf_addf(&c->answer.headers, "Retry-After: %d\r\n",
@@ -182,6 +183,25 @@ void call_failf(struct call *c, enum err_kind kind, const char *fmt, ...)
 	call_fail(c, &e);
 }
 
+void call_refuse(struct call *c, enum err_kind kind)
+{
+	static const struct status_subject nothing = {.nothing = true};
+	struct err e = ERR_INIT;
+
+	(void)err_set(&e, kind, "%s",
+		      kind == ERR_NOT_FOUND
+			  ? "the server could not find the requested resource"
+			  : "the server does not allow this method on the requested resource");
+	call_fail_with(c, &e, &nothing);
+}
+
+void call_no_page(struct call *c)
+{
+	call_ok(c, 404, "text/plain; charset=utf-8");
+	buf_add_str(&c->answer.headers, "X-Content-Type-Options: nosniff\r\n");
+	buf_add_str(&c->answer.body, "404 page not found\n");
+}
+
 /* RFC 9111 5.5: 299, no agent, and the words as a quoted string. */
 void call_warn(struct call *c, struct span lines)
 {
@@ -211,15 +231,14 @@ struct span call_param(const struct call *c, const char *name)
 
 int call_read_dry_run(struct call *c, struct err *reterr)
 {
-	for (size_t i = 0; i < c->request->n_params; i++) {
-		const struct http_param *p = &c->request->params[i];
-		if (!span_is(p->name, "dryRun"))
-			continue;
-		if (!span_is(p->value, "All"))
-			option_refuse_text(c, option_kind_of_write(c), FIELD_NOT_SUPPORTED,
-					   "dryRun", p->value, "supported values: \"All\"");
-		c->dry_run = true;
-	}
+	struct span values[HTTP_MAX_PARAMS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->request->n_params; i++)
+		if (span_is(c->request->params[i].name, "dryRun"))
+			values[n++] = c->request->params[i].value;
+	if (n)
+		option_check_dry_run(c, option_kind_of_write(c), values, n);
 	return option_check(c, reterr);
 }
 

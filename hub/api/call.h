@@ -111,7 +111,7 @@ struct call {
 	struct auth_user user;	       /* in mem */
 	const struct auth_user *asker; /* in mem: who impersonates user; NULL: nobody does */
 	struct span address;	       /* in mem, when there is an audit log */
-	char audit_id[META_UID_TEXT];  /* of the answer's Audit-Id, and of its audit events */
+	const char *audit_id; /* in mem; of the answer's Audit-Id, and of its audit events */
 	bool audited;
 	const struct kind *kind;      /* of the resource; NULL for other paths */
 	const struct kind_set *kinds; /* a reference, from the start to the end */
@@ -174,6 +174,11 @@ void call_fail(struct call *c, const struct err *e);
 void call_fail_with(struct call *c, const struct err *e, const struct status_subject *subject);
 /* err_set and call_fail in one. */
 void call_failf(struct call *c, enum err_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* What is not served there: ERR_NOT_FOUND or ERR_METHOD_NOT_ALLOWED, in the words and the form of
+ * the upstream server, which knows nothing of what was asked for (its router's answer). */
+void call_refuse(struct call *c, enum err_kind kind);
+/* "404 page not found", as text: a path that leads nowhere. */
+void call_no_page(struct call *c);
 /* The answer's code and type; body follows by buf_add to answer.body. */
 void call_ok(struct call *c, int code, const char *content_type);
 /* Adds a Warning header for each line of text. */

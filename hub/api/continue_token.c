@@ -66,13 +66,15 @@ int continue_token_read(struct span text, const uint8_t key[CONTINUE_KEY_LEN], s
 	mem->max = CONTINUE_MAX;
 	if (text.len > CONTINUE_MAX || base64_read_url(text, mem) ||
 	    mem->len < HEAD_LEN + MAC_LEN || mem->ptr[0] != VERSION)
-		return err_set(reterr, ERR_BAD_REQUEST, "continue key is not valid");
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "invalid continue token: continue key is not valid");
 	p = (const uint8_t *)mem->ptr;
 	n = mem->len - MAC_LEN;
 	sign(key, p, n, mac);
 	ns = (size_t)get_be(p + 27, 2);
 	if (CRYPTO_memcmp(mac, p + n, MAC_LEN) != 0 || ns > n - HEAD_LEN)
-		return err_set(reterr, ERR_BAD_REQUEST, "continue key is not valid");
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "invalid continue token: continue key is not valid");
 	ret->revision = get_be(p + 1, 8);
 	ret->selector_hash = get_be(p + 9, 8);
 	ret->remaining = get_be(p + 17, 8);

@@ -1,5 +1,6 @@
 #include "api/decode.h"
 
+#include "api/option_errors.h"
 #include "api/protobuf.h"
 #include "base/json.h"
 #include "base/yaml.h"
@@ -92,10 +93,13 @@ int decode_delete_options(const struct call *c, struct cJSON **ret, struct err *
 {
 	struct span policy = call_param(c, "propagationPolicy");
 	struct span orphan = call_param(c, "orphanDependents");
+	struct span body = buf_span(&c->request->body);
 	struct buf ignored = BUF_INIT;
 	struct cJSON *tree = NULL;
-	int r = 0;
-	if (c->request->body.len)
+	int64_t grace = 0;
+	int r = option_number(c, "gracePeriodSeconds", &grace, reterr);
+	/* "null" is what a client sends that encodes options which it has not. */
+	if (!r && body.len && !span_is(body, "null") && !span_is(body, "null\n"))
 		r = decode_object(c, &tree, &ignored, reterr);
 	buf_done(&ignored);
 	if (r)

@@ -19,13 +19,14 @@ static const struct {
 
 static int read_dry_run(struct call *c, const struct cJSON *options, struct err *reterr)
 {
-	json_foreach (json_get(options, "dryRun"), item) {
-		const char *word = json_value_str(item);
-		if (!word || strcmp(word, "All") != 0)
-			option_refuse_text(c, "DeleteOptions", FIELD_NOT_SUPPORTED, "dryRun",
-					   span_of(word), "supported values: \"All\"");
-		c->dry_run = true;
-	}
+	struct span values[HTTP_MAX_PARAMS];
+	size_t n = 0;
+
+	json_foreach (json_get(options, "dryRun"), item)
+		if (n < ARRAY_LEN(values))
+			values[n++] = span_of(json_value_str(item));
+	if (n)
+		option_check_dry_run(c, "DeleteOptions", values, n);
 	return option_check(c, reterr);
 }
 
@@ -85,6 +86,8 @@ static int check_types(const struct cJSON *options, struct err *reterr)
 	    {"preconditions", "uid", JSON_STRING},
 	    {"preconditions", "resourceVersion", JSON_STRING},
 	};
+	const struct cJSON *grace = json_get(options, "gracePeriodSeconds");
+	int64_t seconds;
 
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
 		const char *of = members[i].of;
@@ -96,6 +99,11 @@ static int check_types(const struct cJSON *options, struct err *reterr)
 				       json_type_name(json_type_of(m)), of ? of : "", of ? "." : "",
 				       members[i].key, json_type_name(members[i].type));
 	}
+	if (json_is(grace, JSON_NUMBER) && json_value_int64(grace, &seconds) < 0)
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "cannot read the number %.*s into "
+			       "DeleteOptions.gracePeriodSeconds, which is an integer",
+			       SPAN_ARGS(json_number_text(grace)));
 	return 0;
 }
 
@@ -247,7 +255,8 @@ static void attempt(struct call *c)
 		call_ok(c, 200, "application/json");
 		render_object(&render, &o, &c->answer.body);
 	} else {
-		struct status_subject s = {.kind = c->kind, .name = w->name};
+		struct status_subject s = {
+		    .kind = c->kind, .name = w->name, .of_kind = e.kind == ERR_CONFLICT};
 		call_fail_with(c, &e, &s);
 	}
 	call_to_loop(c, finish);

@@ -130,6 +130,10 @@ static void batch_done(struct call *c)
 		d->at_end = d->has_last = d->conflicts = false;
 	} else if (d->at_end || atomic_load(&d->failed) || c->gone) {
 		struct status_subject s = {.kind = c->kind};
+		if (d->err.kind == ERR_CONFLICT) { /* the last that was looked at */
+			s.name = d->last_name;
+			s.of_kind = true;
+		}
 		if (atomic_load(&d->failed)) {
 			call_fail_with(c, &d->err, &s);
 		} else {

@@ -1,8 +1,10 @@
 #include "api/documents.h"
 
 #include "api/gzip.h"
+#include "api/paths.h"
 #include "base/map.h"
 #include "kube/discovery.h"
+#include "kube/openapi_names.h"
 #include "kube/openapi_v2.h"
 #include "kube/openapi_v3.h"
 #include <pthread.h>
@@ -87,14 +89,15 @@ static bool under(struct span path, const char *head)
 bool documents_has(const struct request_info *i)
 {
 	return !i->is_resource &&
-	       (under(i->path, "/api") || under(i->path, "/apis") || under(i->path, "/openapi"));
+	       (under(i->path, "/api") || under(i->path, "/apis") || under(i->path, "/openapi") ||
+		span_is(i->path, "/") || span_is(i->path, "/index.html"));
 }
 
-/* The forms in which the document of a path can be had; 0: there is none. */
+/* The forms in which the document of a path can be had. */
 static unsigned forms_of(struct span path)
 {
-	if (is_path(path, "/openapi/v2"))
-		return FORM_BIT(FORM_OPENAPI_V2);
+	if (span_is(path, "/openapi/v2"))
+		return FORM_BIT(FORM_JSON) | FORM_BIT(FORM_OPENAPI_V2);
 	if (is_path(path, "/api") || is_path(path, "/apis"))
 		return FORM_BIT(FORM_JSON) | FORM_BIT(FORM_DISCOVERY_V2) |
 		       FORM_BIT(FORM_DISCOVERY_V2BETA1);
@@ -105,7 +108,7 @@ static bool make_v3(const struct kind_set *kinds, struct span path, struct buf *
 {
 	struct span tail = path_tail(path, "/openapi/v3"), group = SPAN("");
 	struct span root;
-	if (!tail.len) {
+	if (span_is(path, "/openapi/v3")) {
 		openapi_v3_index(kinds, out);
 		return true;
 	}
@@ -117,8 +120,22 @@ static bool make_v3(const struct kind_set *kinds, struct span path, struct buf *
 	return tail.ptr && openapi_v3_document(kinds, group, tail, out);
 }
 
+static bool make_openapi(const struct kind_set *kinds, struct span path, enum answer_form form,
+			 struct buf *out)
+{
+	if (under(path, "/openapi/v3"))
+		return make_v3(kinds, path, out);
+	if (!span_is(path, "/openapi/v2"))
+		return false;
+	if (form == FORM_OPENAPI_V2)
+		openapi_v2_document(kinds, out);
+	else
+		openapi_v2_json(kinds, out);
+	return true;
+}
+
 static bool make_discovery(const struct kind_set *kinds, struct span path, enum answer_form form,
-			   struct buf *out)
+			   const char *address, struct buf *out)
 {
 	bool core = !under(path, "/apis");
 	struct span tail = path_tail(path, core ? "/api" : "/apis"), group;
@@ -129,7 +146,7 @@ static bool make_discovery(const struct kind_set *kinds, struct span path, enum 
 	}
 	if (!tail.len) {
 		if (core)
-			discovery_core_versions(NULL, out);
+			discovery_core_versions(address, out);
 		else
 			discovery_groups(kinds, out);
 		return true;
@@ -155,21 +172,23 @@ static const char *type_of(enum answer_form form)
 	}
 }
 
-static struct document *make(const struct kind_set *kinds, struct span path, enum answer_form form)
+static struct document *make(const struct call *c)
 {
+	const struct kind_set *kinds = c->kinds;
+	struct span path = c->info.path;
+	enum answer_form form = c->accept.form;
 	struct document *d = xcalloc(1, sizeof(*d));
+	const char *url = c->listener->url, *address = url + strlen("https://");
 	uint64_t h = 14695981039346656037u;
 	bool ok;
 	d->plain.max = (size_t)64 << 20;
 	d->content_type = type_of(form);
-	if (form == FORM_OPENAPI_V2) {
-		openapi_v2_document(kinds, &d->plain);
-		ok = true;
-	} else if (under(path, "/openapi/v3")) {
-		ok = make_v3(kinds, path, &d->plain);
-	} else {
-		ok = make_discovery(kinds, path, form, &d->plain);
-	}
+	if (under(path, "/openapi"))
+		ok = make_openapi(kinds, path, form, &d->plain);
+	else if (under(path, "/api") || under(path, "/apis"))
+		ok = make_discovery(kinds, path, form, address, &d->plain);
+	else
+		ok = paths_document(kinds, &d->plain);
 	if (!ok || !buf_ok(&d->plain)) {
 		buf_done(&d->plain);
 		free(d);
@@ -186,10 +205,19 @@ static struct document *make(const struct kind_set *kinds, struct span path, enu
 	return d;
 }
 
+/* What a router of kube-apiserver says of versions that a group does not have; the other paths are
+ * no pages, and those below /openapi/v3 are nothing at all. */
 static void not_found(struct call *c)
 {
-	call_ok(c, 404, "text/plain; charset=utf-8");
-	buf_add_str(&c->answer.body, "404 page not found\n");
+	const struct request_info *i = &c->info;
+
+	if (under(i->path, "/openapi/v3"))
+		call_ok(c, 404, NULL);
+	else if (i->version.len && openapi_is_own_group(i->group) &&
+		 discovery_has_group(c->kinds, i->group))
+		call_refuse(c, ERR_NOT_FOUND);
+	else
+		call_no_page(c);
 }
 
 static void answer(struct call *c, const struct document *d)
@@ -222,7 +250,7 @@ static struct span cache_key(const struct call *c)
 static void make_on_worker(struct call *c)
 {
 	struct documents *all = c->listener->documents;
-	struct document *d = make(c->kinds, c->info.path, c->accept.form);
+	struct document *d = make(c);
 	struct span key = cache_key(c);
 	bool kept;
 	if (!d) {
@@ -244,13 +272,25 @@ static void make_on_worker(struct call *c)
 	call_to_loop(c, call_finish);
 }
 
+/* The resources of a version of Kubernetes' own are for reading, by their router. */
+static bool may_ask(const struct call *c)
+{
+	const struct request_info *i = &c->info;
+	bool own = i->version.len ? openapi_is_own_group(i->group) : is_path(i->path, "/api");
+
+	return c->request->method == HTTP_GET || c->request->method == HTTP_HEAD || !own;
+}
+
 void call_document(struct call *c)
 {
 	struct documents *all = c->listener->documents;
 	const struct document *d;
+	if (!may_ask(c)) {
+		call_refuse(c, ERR_METHOD_NOT_ALLOWED);
+		call_finish(c);
+		return;
+	}
 	c->accept = negotiate_accept(c->request->accept, forms_of(c->info.path));
-	if (c->accept.form == FORM_JSON && is_path(c->info.path, "/openapi/v2"))
-		c->accept.form = FORM_OPENAPI_V2; /* no Accept header */
 	if (c->accept.form == FORM_NONE) {
 		call_failf(c, ERR_NOT_ACCEPTABLE,
 			   "only the following media types are accepted: application/json");

@@ -14,7 +14,7 @@
 static bool is_check(const struct call *c, const char *root, struct span *ret_check)
 {
 	struct span p = c->info.path, r = span_of(root);
-	if (!span_starts(p, r) || (p.len > r.len && p.ptr[r.len] != '/'))
+	if (!span_starts(p, r) || (p.len > r.len && p.ptr[r.len] != '/') || p.len == r.len + 1)
 		return false;
 	*ret_check =
 	    p.len > r.len + 1 ? span_make(p.ptr + r.len + 1, p.len - r.len - 1) : SPAN_NONE;
@@ -84,8 +84,7 @@ static void run_one(struct call *c, bool ready, struct span name)
 		}
 		return;
 	}
-	call_ok(c, 404, TEXT);
-	buf_add_str(&c->answer.body, "404 page not found\n");
+	call_no_page(c);
 }
 
 static bool is_check_name(struct span name)
@@ -138,11 +137,12 @@ static void run_all(struct call *c, const char *root, bool ready)
 static void run_checks(struct call *c, const char *root, struct span only)
 {
 	bool ready = strcmp(root, "/readyz") == 0;
-	buf_add_str(&c->answer.headers, "X-Content-Type-Options: nosniff\r\n");
-	if (only.len)
+	if (only.len) {
 		run_one(c, ready, only);
-	else
-		run_all(c, root, ready);
+		return;
+	}
+	buf_add_str(&c->answer.headers, "X-Content-Type-Options: nosniff\r\n");
+	run_all(c, root, ready);
 }
 
 /* major and minor must parse: kubectl's skew check reads them. */
@@ -171,16 +171,30 @@ static void version(struct call *c)
 						 : u.machine);
 }
 
+/* These are for reading only, there too; the checks answer whatever the method. */
+static bool is_read_only(struct span path)
+{
+	return span_is(path, "/version") || span_is(path, "/version/") ||
+	       span_is(path, "/openid/v1/jwks") ||
+	       span_is(path, "/.well-known/openid-configuration");
+}
+
 void call_health(struct call *c)
 {
 	static const char *const roots[] = {"/healthz", "/livez", "/readyz"};
 	struct span check;
 	size_t i = 0;
+	if (is_read_only(c->info.path) && c->request->method != HTTP_GET &&
+	    c->request->method != HTTP_HEAD) {
+		call_refuse(c, ERR_METHOD_NOT_ALLOWED);
+		call_finish(c);
+		return;
+	}
 	while (i < ARRAY_LEN(roots) && !is_check(c, roots[i], &check))
 		i++;
 	if (i < ARRAY_LEN(roots)) {
 		run_checks(c, roots[i], check);
-	} else if (span_is(c->info.path, "/version")) {
+	} else if (span_is(c->info.path, "/version") || span_is(c->info.path, "/version/")) {
 		version(c);
 	} else if (span_is(c->info.path, "/metrics")) {
 		call_metrics(c);
@@ -190,8 +204,7 @@ void call_health(struct call *c)
 		call_openid(c);
 		return;
 	} else {
-		call_ok(c, 404, TEXT);
-		buf_add_str(&c->answer.body, "404 page not found\n");
+		call_no_page(c);
 	}
 	call_finish(c);
 }

@@ -91,6 +91,7 @@ struct http_request {
 	struct span path; /* decoded, "/./" and "/../" resolved by the library */
 	size_t n_params;
 	struct span accept, accept_encoding, authorization, content_type, if_none_match, user_agent;
+	struct span audit_id;
 	const struct http_impersonation *impersonation; /* NULL: no such headers */
 	const struct http_upgrade *upgrade;		/* NULL: none is asked for; GET only */
 	struct buf body;

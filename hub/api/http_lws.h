@@ -78,6 +78,8 @@ void http_lws_recycle(struct http_server *s, struct http_exchange *x);
 bool http_lws_read_request(struct http_conn *c, struct http_exchange *x, struct span path);
 /* A header's value, absent when it was not given. */
 struct span http_lws_copy_header(struct http_conn *c, struct arena *mem, enum lws_token_indexes t);
+/* The same for one that the library has no number for: "audit-id:". */
+struct span http_lws_custom_header(struct http_conn *c, struct arena *mem, const char *name);
 /* Fills r->impersonation; uri: as the library gives it. */
 void http_lws_read_impersonation(struct http_conn *c, struct http_request *r, const char *uri);
 /* Fills conn->peer from the TLS session. */

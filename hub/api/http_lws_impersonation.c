@@ -18,18 +18,6 @@
 #define UID	    "impersonate-uid:"
 #define EXTRA	    "impersonate-extra-"
 
-static struct span copy_custom(struct http_conn *c, struct arena *mem, const char *name)
-{
-	int len = (int)strlen(name), n = lws_hdr_custom_length(c->wsi, name, len);
-	char *text;
-	if (n < 0)
-		return SPAN_NONE;
-	text = arena_alloc(mem, (size_t)n + 1);
-	if (lws_hdr_custom_copy(c->wsi, text, n + 1, name, len) < 0)
-		return SPAN_NONE;
-	return span_make(text, (size_t)n);
-}
-
 struct record {
 	struct span name, value;
 	size_t next; /* offset from the beginning of the memory; 0: the last */
@@ -191,9 +179,9 @@ static bool read_chain(const char *uri, const struct chain *c, struct arena *mem
 
 void http_lws_read_impersonation(struct http_conn *c, struct http_request *r, const char *uri)
 {
-	struct http_impersonation i = {.user = copy_custom(c, &r->mem, USER),
-				       .uid = copy_custom(c, &r->mem, UID)};
-	struct span group = copy_custom(c, &r->mem, GROUP);
+	struct http_impersonation i = {.user = http_lws_custom_header(c, &r->mem, USER),
+				       .uid = http_lws_custom_header(c, &r->mem, UID)};
+	struct span group = http_lws_custom_header(c, &r->mem, GROUP);
 	struct http_impersonation *made;
 	struct chain chain;
 	size_t user = 0;

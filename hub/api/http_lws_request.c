@@ -21,6 +21,18 @@ struct span http_lws_copy_header(struct http_conn *c, struct arena *mem, enum lw
 	return n < 0 ? SPAN_NONE : span_make(text, (size_t)n);
 }
 
+struct span http_lws_custom_header(struct http_conn *c, struct arena *mem, const char *name)
+{
+	int len = (int)strlen(name), n = lws_hdr_custom_length(c->wsi, name, len);
+	char *text;
+	if (n < 0)
+		return SPAN_NONE;
+	text = arena_alloc(mem, (size_t)n + 1);
+	if (lws_hdr_custom_copy(c->wsi, text, n + 1, name, len) < 0)
+		return SPAN_NONE;
+	return span_make(text, (size_t)n);
+}
+
 static bool read_params(struct http_conn *c, struct http_request *r)
 {
 	for (int i = 0;; i++) {
@@ -64,6 +76,7 @@ bool http_lws_read_request(struct http_conn *c, struct http_exchange *x, struct 
 	r->content_type = http_lws_copy_header(c, &r->mem, WSI_TOKEN_HTTP_CONTENT_TYPE);
 	r->if_none_match = http_lws_copy_header(c, &r->mem, WSI_TOKEN_HTTP_IF_NONE_MATCH);
 	r->user_agent = http_lws_copy_header(c, &r->mem, WSI_TOKEN_HTTP_USER_AGENT);
+	r->audit_id = http_lws_custom_header(c, &r->mem, "audit-id:");
 	http_lws_read_impersonation(c, r, uri);
 	if (r->method == HTTP_GET)
 		http_lws_read_upgrade(c, r);

@@ -1,5 +1,8 @@
 #include "api/option_errors.h"
 
+#include "base/num.h"
+
+#include <errno.h>
 #include <stdarg.h>
 
 struct option_errors {
@@ -40,6 +43,36 @@ void option_refuse_text(struct call *c, const char *options, enum field_reason r
 
 	buf_add_json_str(&shown, value);
 	option_refuse(c, options, reason, field, shown.ptr, "%s", detail);
+}
+
+int option_number(const struct call *c, const char *name, int64_t *ret, struct err *reterr)
+{
+	struct span v = http_param(c->request, name);
+	auto_buf shown = BUF_INIT;
+	int r = v.ptr ? num_parse_i64(v, INT64_MIN, INT64_MAX, ret) : 0;
+
+	if (!r)
+		return 0;
+	buf_add_json_str(&shown, span_make(v.ptr, v.len < 80 ? v.len : 80));
+	return err_set(reterr, ERR_BAD_REQUEST, "strconv.ParseInt: parsing %s: %s", shown.ptr,
+		       r == -ERANGE ? "value out of range" : "invalid syntax");
+}
+
+void option_check_dry_run(struct call *c, const char *options, const struct span *values, size_t n)
+{
+	auto_buf shown = BUF_INIT;
+	bool known = true;
+
+	for (size_t i = 0; i < n; i++) {
+		buf_add_str(&shown, i ? "," : "[");
+		buf_add_json_str(&shown, values[i]);
+		known = known && span_is(values[i], "All");
+	}
+	buf_add_char(&shown, ']');
+	c->dry_run = c->dry_run || n > 0;
+	if (!known)
+		option_refuse(c, options, FIELD_NOT_SUPPORTED, "dryRun", shown.ptr,
+			      "supported values: \"All\"");
 }
 
 int option_check(const struct call *c, struct err *reterr)

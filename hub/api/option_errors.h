@@ -17,6 +17,12 @@ void option_refuse(struct call *c, const char *options, enum field_reason reason
 /* The same about a text. */
 void option_refuse_text(struct call *c, const char *options, enum field_reason reason,
 			const char *field, struct span value, const char *detail);
+/* A number among the parameters, in the words of the decoder that upstream reads them with; *ret
+ * stays as it is when there is none. */
+int option_number(const struct call *c, const char *name, int64_t *ret, struct err *reterr);
+/* dryRun, which may be given several times: "All" and nothing else. The values are shown as one
+ * list of JSON texts. */
+void option_check_dry_run(struct call *c, const char *options, const struct span *values, size_t n);
 /* 0: nothing was refused. Else an ERR_INVALID. */
 int option_check(const struct call *c, struct err *reterr);
 

@@ -63,32 +63,30 @@ static void check_list(struct call *c, const struct read_options *o)
 		forbid(c, "sendInitialEvents", "sendInitialEvents is forbidden for list");
 }
 
+/* 0 when it is negative: none, as upstream has it. */
 static int parse_number(const struct call *c, const char *name, int64_t max, int64_t *ret,
 			struct err *reterr)
 {
-	struct span v = call_param(c, name);
-	int r = v.len ? num_parse_i64(v, INT64_MIN, INT64_MAX, ret) : 0;
-	if (r)
-		return err_set(reterr, ERR_BAD_REQUEST,
-			       "unable to parse parameter %s: \"%.*s\" is not a number", name,
-			       SPAN_ARGS(v));
-	if (*ret > max)
-		*ret = max;
-	if (*ret < 0)
-		*ret = 0; /* none, as upstream has it */
-	return 0;
+	int r = option_number(c, name, ret, reterr);
+	*ret = num_max(0, num_min(*ret, max));
+	return r;
 }
 
 static int parse_revision(const struct call *c, struct read_options *o, struct err *reterr)
 {
 	struct span v = call_param(c, "resourceVersion");
+	int r;
 	if (!v.len)
 		return 0;
-	if (num_parse_u64(v, INT64_MAX, &o->revision) < 0)
+	r = num_parse_u64(v, INT64_MAX, &o->revision);
+	if (r) {
+		int n = (int)(v.len < 80 ? v.len : 80);
 		return err_set(reterr, ERR_BAD_REQUEST,
 			       "invalid resource version: resourceVersion: Invalid value: "
-			       "\"%.*s\": must be a number",
-			       (int)(v.len < 80 ? v.len : 80), v.ptr);
+			       "\"%.*s\": strconv.ParseUint: parsing \"%.*s\": %s",
+			       n, v.ptr, n, v.ptr,
+			       r == -ERANGE ? "value out of range" : "invalid syntax");
+	}
 	if (o->continue_text.len && o->revision)
 		return err_set(reterr, ERR_BAD_REQUEST,
 			       "specifying resource version is not "
@@ -125,7 +123,12 @@ static int select_name(const struct call *c, struct read_options *o, struct err 
 static int parse_all(struct call *c, bool watch, struct read_options *o, struct err *reterr)
 {
 	int64_t seconds = 0;
-	int r;
+	int r = parse_number(c, "limit", INT32_MAX, &o->limit, reterr);
+	if (!r)
+		r = parse_number(c, "timeoutSeconds", MAX_TIMEOUT_SECS, &seconds, reterr);
+	o->timeout = seconds * USEC_PER_SEC;
+	if (r)
+		return r;
 	o->continue_text = watch ? SPAN_NONE : call_param(c, "continue");
 	o->labels = call_param(c, "labelSelector");
 	o->fields = call_param(c, "fieldSelector");
@@ -141,11 +144,6 @@ static int parse_all(struct call *c, bool watch, struct read_options *o, struct 
 	r = option_check(c, reterr);
 	if (!r)
 		r = parse_revision(c, o, reterr);
-	if (!r)
-		r = parse_number(c, "limit", INT32_MAX, &o->limit, reterr);
-	if (!r)
-		r = parse_number(c, "timeoutSeconds", MAX_TIMEOUT_SECS, &seconds, reterr);
-	o->timeout = seconds * USEC_PER_SEC;
 	if (!r && o->labels.len)
 		r = selector_add_labels(&o->selector, o->labels, reterr);
 	selector_own_fields(&o->selector, c->kind->selectable, c->kind->n_selectable);
@@ -184,6 +182,8 @@ int read_options_render(const struct call *c, struct render *ret, struct err *re
 			       .now = clock_now()};
 	if (c->kind && c->kind->is_job && c->accept.form == FORM_TABLE)
 		ret->bindings = kind_by_type(c->kinds, TYPE_RESOURCE_BINDING);
+	if (c->accept.form != FORM_TABLE)
+		return 0;
 	if (table_include_parse(include.ptr ? include : SPAN(""), &ret->include) < 0)
 		return err_set(
 		    reterr, ERR_BAD_REQUEST,

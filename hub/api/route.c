@@ -5,6 +5,8 @@
 #include "api/impersonate.h"
 #include "api/listener.h"
 #include "api/scale.h"
+#include "kube/discovery.h"
+#include "kube/openapi_names.h"
 
 bool route_admit(struct call *c)
 {
@@ -37,7 +39,7 @@ static bool verb_is_served(const struct kind *k, enum api_verb v)
 		return v == API_GET || v == API_LIST || v == API_WATCH;
 	if (k->verbs == KIND_VERBS_CREATE)
 		return v == API_CREATE;
-	return true;
+	return v != API_DELETE_COLLECTION || !k->singly;
 }
 
 /* Whether the path fits the kind's scope for this verb. */
@@ -95,8 +97,7 @@ static void (*const verbs[API_VERB_MAX])(struct call *c) = {
 
 void route_refuse_method(struct call *c)
 {
-	call_failf(c, ERR_METHOD_NOT_ALLOWED,
-		   "the server does not allow this method on the requested resource");
+	call_refuse(c, ERR_METHOD_NOT_ALLOWED);
 	call_finish(c);
 }
 
@@ -114,9 +115,15 @@ static void refuse_kind(struct call *c)
 	call_finish(c);
 }
 
+/* A path of a definition's group that leads nowhere is no page; of another, no resource. */
 static void refuse_resource(struct call *c)
 {
-	call_failf(c, ERR_NOT_FOUND, "the server could not find the requested resource");
+	bool own =
+	    openapi_is_own_group(c->info.group) && discovery_has_group(c->kinds, c->info.group);
+	if (own || c->info.subresource.len)
+		call_refuse(c, ERR_NOT_FOUND);
+	else
+		call_no_page(c);
 	call_finish(c);
 }
 
@@ -132,7 +139,11 @@ static void to_object(struct call *c)
 		return;
 	}
 	if (!scope_fits(c)) {
-		refuse_resource(c);
+		if ((v == API_CREATE || v == API_DELETE_COLLECTION) && c->kind->strategic &&
+		    !c->info.ns.ptr)
+			route_refuse_method(c); /* all namespaces can be listed there */
+		else
+			refuse_resource(c);
 		return;
 	}
 	c->accept =

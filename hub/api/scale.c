@@ -39,15 +39,17 @@ static struct cJSON *scale_of(const struct kind *k, struct cJSON *object)
 	static const char *const kept[] = {"name", "namespace", "uid", "resourceVersion",
 					   "creationTimestamp"};
 	const struct cJSON *from = json_get(object, "metadata");
-	struct cJSON *scale = json_object(), *meta, *status;
+	struct cJSON *scale = json_object(), *meta, *spec, *status;
+	int64_t replicas = number_at(object, k->scale->spec_replicas);
 
 	json_set_str(scale, "kind", "Scale");
 	json_set_str(scale, "apiVersion", "autoscaling/v1");
 	meta = json_ensure_object(scale, "metadata");
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
 		json_set_str(meta, kept[i], json_str(from, kept[i]));
-	json_set_int(json_ensure_object(scale, "spec"), "replicas",
-		     number_at(object, k->scale->spec_replicas));
+	spec = json_ensure_object(scale, "spec");
+	if (replicas) /* as the Go type leaves it out */
+		json_set_int(spec, "replicas", replicas);
 	status = json_ensure_object(scale, "status");
 	json_set_int(status, "replicas", number_at(object, k->scale->status_replicas));
 	if (k->scale->label_selector)
@@ -68,18 +70,51 @@ static void view(struct call *c)
 	json_print(scale, &c->answer.body);
 }
 
-/* Any object would do for the rest: it is merged in parts. */
-static int check_scale(const struct cJSON *sent, struct err *reterr)
+/* What the object is, and the types of what is read of it; any object would do for the rest: it is
+ * merged in parts. */
+static int check_kind(const struct cJSON *sent, struct err *reterr)
 {
 	const char *kind = json_str(sent, "kind"), *version = json_str(sent, "apiVersion");
+	const struct cJSON *replicas = json_path(sent, "spec", "replicas", NULL);
+	int64_t n;
 
-	if ((!kind || !kind[0] || strcmp(kind, "Scale") == 0) &&
-	    (!version || !version[0] || strcmp(version, "autoscaling/v1") == 0))
+	if ((kind && kind[0] && strcmp(kind, "Scale") != 0) ||
+	    (version && version[0] && strcmp(version, "autoscaling/v1") != 0))
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "%.100s in version \"%.100s\" cannot be handled as a Scale of "
+			       "autoscaling/v1",
+			       kind ? kind : "", version ? version : "");
+	if (replicas && !json_is(replicas, JSON_NULL) && json_value_int64(replicas, &n) < 0)
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "the body cannot be handled as a Scale of autoscaling/v1: "
+			       "spec.replicas is not an integer");
+	return 0;
+}
+
+/* The object that is meant is the path's, and the one that was read. */
+static int check_identity(const struct call *c, const struct cJSON *scale, const struct cJSON *old,
+			  struct err *reterr)
+{
+	const struct cJSON *meta = json_get(scale, "metadata");
+	const char *name = json_str(meta, "name"), *uid = json_str(meta, "uid");
+	const char *now = json_str(json_get(old, "metadata"), "uid");
+	auto_buf words = BUF_INIT;
+
+	if (!name || !name[0])
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "the name of the object (%.*s based on URL) was undeterminable: "
+			       "name must be provided",
+			       SPAN_ARGS(c->info.name));
+	if (!span_is(c->info.name, name))
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "the name of the object (%.253s) does not match the name on the URL "
+			       "(%.*s)",
+			       name, SPAN_ARGS(c->info.name));
+	if (!uid || !uid[0] || !now || strcmp(uid, now) == 0)
 		return 0;
-	return err_set(reterr, ERR_BAD_REQUEST,
-		       "%.100s in version \"%.100s\" cannot be handled as a Scale of "
-		       "autoscaling/v1",
-		       kind ? kind : "", version ? version : "");
+	buf_addf(&words, "Precondition failed: UID in precondition: %.64s, UID in object meta: %s",
+		 uid, now);
+	return status_set_conflict(reterr, c->kind, name, words.ptr);
 }
 
 static int read_change(struct call *c, const struct cJSON *scale, struct cJSON **ret,
@@ -92,7 +127,7 @@ static int read_change(struct call *c, const struct cJSON *scale, struct cJSON *
 
 	if (c->request->method == HTTP_PUT) {
 		r = decode_object(c, ret, &w->warnings, reterr);
-		return r ? r : check_scale(*ret, reterr);
+		return r ? r : check_kind(*ret, reterr);
 	}
 	r = patch_type_from_media(c->request->content_type, &type);
 	if (r || type == PATCH_STRATEGIC)
@@ -154,6 +189,8 @@ static void attempt(struct call *c)
 		before = scale_of(c->kind, old);
 		r = read_change(c, before, &after, &e);
 	}
+	if (!r)
+		r = check_identity(c, after, before, &e);
 	if (!r) {
 		object = json_dup(old);
 		json_remove(json_get(object, "metadata"), "resourceVersion");
@@ -198,8 +235,7 @@ void call_scale(struct call *c)
 	} else if (c->info.verb == API_UPDATE || c->info.verb == API_PATCH) {
 		write_begin(c, attempt);
 	} else {
-		call_failf(c, ERR_METHOD_NOT_ALLOWED,
-			   "the server does not allow this method on the requested resource");
+		call_refuse(c, ERR_METHOD_NOT_ALLOWED);
 		call_finish(c);
 	}
 }

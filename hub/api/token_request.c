@@ -146,6 +146,7 @@ static void print(struct ask *a, struct span token)
 	json_set_str(reply, "apiVersion", "authentication.k8s.io/v1");
 	json_set(meta, "name", json_new_span(a->call->info.name));
 	json_set(meta, "namespace", json_new_span(a->call->info.ns));
+	json_set_str(meta, "uid", a->uid);
 	json_set_str(meta, "creationTimestamp", clock_format(clock_now(), text));
 	json_set(reply, "metadata", meta);
 	json_set(a->spec, "audiences", list);
@@ -157,6 +158,34 @@ static void print(struct ask *a, struct span token)
 	call_ok(a->call, 201, "application/json");
 	json_print(reply, &a->call->answer.body);
 	json_free(reply);
+}
+
+/* What the request says that it is, and of whom. */
+static int check_request(const struct call *c, const struct cJSON *object,
+			 struct field_errors *errors, struct err *reterr)
+{
+	const char *kind = json_str(object, "kind"), *version = json_str(object, "apiVersion");
+	const struct cJSON *meta = json_get(object, "metadata");
+	const char *name = json_str(meta, "name"), *ns = json_str(meta, "namespace");
+	auto_buf shown = BUF_INIT;
+
+	if ((kind && kind[0] && strcmp(kind, "TokenRequest") != 0) ||
+	    (version && version[0] && strcmp(version, "authentication.k8s.io/v1") != 0))
+		return err_set(
+		    reterr, ERR_BAD_REQUEST,
+		    "%.100s in version \"%.100s\" cannot be handled as a TokenRequest of "
+		    "authentication.k8s.io/v1",
+		    kind ? kind : "", version ? version : "");
+	if (ns && ns[0] && !span_is(c->info.ns, ns))
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "the namespace of the provided object does not match the namespace "
+			       "sent on the request");
+	if (!name || !name[0] || span_is(c->info.name, name))
+		return 0;
+	buf_add_json_str(&shown, span_of(name));
+	field_errors_add(errors, FIELD_INVALID, "metadata.name", shown.ptr, "%s",
+			 "must match the service account name if specified");
+	return err_set(reterr, ERR_INVALID, "the name is another");
 }
 
 static int make(struct ask *a, struct field_errors *errors, struct err *reterr)
@@ -190,18 +219,23 @@ static void answer(struct call *c)
 	struct err e = ERR_INIT;
 	int r = decode_object(c, &object, &warnings, &e);
 	buf_done(&warnings);
+	if (!r)
+		r = check_request(c, object, errors, &e);
 	if (!r) {
 		a.spec = json_ensure_object(object, "spec");
 		r = a.spec ? make(&a, errors, &e)
 			   : err_set(&e, ERR_BAD_REQUEST, "spec is not an object");
 	}
-	if (r && field_errors_any(errors)) {
-		auto_buf words = BUF_INIT;
-		field_errors_message(errors, "TokenRequest", "authentication.k8s.io", "", &words);
-		(void)err_set(&e, ERR_INVALID, "%s", words.ptr);
-	}
 	if (r) {
-		struct status_subject s = {.kind = c->kind, .errors = errors};
+		static const struct kind request = {.kind = "TokenRequest",
+						    .plural = "tokenrequests",
+						    .group = "authentication.k8s.io"};
+		bool invalid = field_errors_any(errors);
+		struct status_subject s = {.kind = invalid ? &request : c->kind, .errors = errors};
+		char name[STORE_MAX_NAME + 1];
+		snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(c->info.name));
+		if (!invalid)
+			s.name = name;
 		call_fail_with(c, &e, &s);
 	}
 	field_errors_done(errors);
@@ -216,8 +250,7 @@ void call_token_request(struct call *c)
 		call_to_worker(c, answer);
 		return;
 	}
-	call_failf(c, ERR_METHOD_NOT_ALLOWED,
-		   "the server does not allow this method on the requested resource");
+	call_refuse(c, ERR_METHOD_NOT_ALLOWED);
 	call_finish(c);
 }
 

@@ -11,7 +11,7 @@
 #define LIST_COST	64 /* a list takes that part of all seats, and one at least */
 #define PUMP_TIME	USEC_PER_MS
 
-static bool is_long_running(const struct call *c)
+bool turns_is_long_running(const struct call *c)
 {
 	static const char *const streams[] = {"proxy", "log", "exec", "attach", "portforward"};
 	if (!c->info.is_resource)
@@ -41,7 +41,7 @@ struct span turns_headers(const struct call *c)
 	    FLOW_SCHEMA "0d4b8e17-92fa-4c63-b5d1-e83f6a207c03\r\n" PRIORITY_LEVEL
 			"a71c5f38-e40d-4927-8a6b-34d9f0b2ce04\r\n";
 
-	if (!c->user.name.len || (is_long_running(c) && c->info.verb != API_WATCH))
+	if (!c->user.name.len || (turns_is_long_running(c) && c->info.verb != API_WATCH))
 		return SPAN("");
 	return is_exempt(c) ? span_make(exempt, sizeof(exempt) - 1)
 			    : span_make(users, sizeof(users) - 1);
@@ -70,7 +70,7 @@ void turns_enter(struct call *c)
 	c->seat.cost += !c->seat.cost;
 	c->seat.write = c->request->method != HTTP_GET && c->request->method != HTTP_HEAD;
 	c->seat.bytes = c->request->body.len;
-	if (is_long_running(c)) {
+	if (turns_is_long_running(c)) {
 		if (fair_queue_add_long(&a->fair, c->user.name, is_exempt(c), &c->seat))
 			route_begin(c);
 		else

@@ -15,6 +15,8 @@
 /* Fills a->fair by a->options. Its end is fair_queue_done(). */
 void turns_init(struct api *a);
 
+/* Watches, and what goes through to a member. */
+bool turns_is_long_running(const struct call *c);
 /* Begins the call (route_begin) at once, or when its turn comes, or answers 429. */
 void turns_enter(struct call *c);
 

@@ -33,7 +33,7 @@ SCALARS = {
 }
 KIND_KEYS = {"kind", "type", "served", "scope", "plural", "singular", "shortNames", "categories",
              "status", "job", "mirrored", "strategic", "unconditionalUpdate", "columns", "hooks",
-             "subresources", "about", "definitions", "types", "sameShape"}
+             "subresources", "about", "definitions", "types", "sameShape", "singly"}
 HOOKS = ("default_object", "validate", "digest", "cells", "convert")
 MAX_FIELDS = 64
 
@@ -418,7 +418,8 @@ class Kinds:
         ]
         for key, member in (("status", "has_status"), ("job", "is_job"), ("mirrored", "mirrored"),
                             ("strategic", "strategic"),
-                            ("unconditionalUpdate", "unconditional_update")):
+                            ("unconditionalUpdate", "unconditional_update"),
+                            ("singly", "singly")):
             if doc.get(key):
                 lines.append(f"\t.{member} = true,")
         if doc.get("sameShape") or n > 0:

@@ -8,6 +8,8 @@ static const char *const *verbs_of(const struct kind *k)
 	static const char *const all[] = {"create", "delete", "deletecollection",
 					  "get",    "list",   "patch",
 					  "update", "watch",  NULL};
+	static const char *const singly[] = {"create", "delete", "get",	  "list",
+					     "patch",  "update", "watch", NULL};
 	static const char *const read[] = {"get", "list", "watch", NULL};
 	static const char *const create[] = {"create", NULL}, *const none[] = {NULL};
 
@@ -21,7 +23,7 @@ static const char *const *verbs_of(const struct kind *k)
 	case KIND_VERBS_ALL:
 		break;
 	}
-	return all;
+	return k->singly ? singly : all;
 }
 
 static const char *const *status_verbs(const struct kind *k)
@@ -113,6 +115,14 @@ void discovery_groups(const struct kind_set *set, struct buf *out)
 		sep = ",";
 	}
 	buf_add_str(out, "]}");
+}
+
+bool discovery_has_group(const struct kind_set *set, struct span group)
+{
+	for (size_t i = 0; i < set->n_kinds; i++)
+		if (span_is(group, set->kinds[i]->group))
+			return true;
+	return false;
 }
 
 bool discovery_group(const struct kind_set *set, struct span group, struct buf *out)

@@ -14,6 +14,8 @@
 void discovery_core_versions(const char *server_address, struct buf *out);
 /* GET /apis: APIGroupList. */
 void discovery_groups(const struct kind_set *set, struct buf *out);
+/* Whether some kind is in the group; "" is core. */
+bool discovery_has_group(const struct kind_set *set, struct span group);
 /* GET /apis/<group>: APIGroup. False, and nothing written, when no kind is in it. */
 bool discovery_group(const struct kind_set *set, struct span group, struct buf *out);
 /* GET /api/v1 (group "") or /apis/<group>/<version>: APIResourceList. False when not served. */

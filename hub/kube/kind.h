@@ -77,6 +77,7 @@ struct kind {
 	bool strategic;		   /* accepts strategic merge patches (compiled into kubectl) */
 	bool unconditional_update; /* PUT without resourceVersion: built-ins yes, CRs no */
 	bool is_job;		   /* the hub dispatches it */
+	bool singly;		   /* of the verbs it lacks deletecollection */
 	const struct schema *schema;
 	const struct kind_column *columns; /* none: Age alone */
 	size_t n_columns;

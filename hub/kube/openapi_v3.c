@@ -1,213 +1,9 @@
 #include "kube/openapi_v3.h"
 
-#include "base/json.h"
+#include "kube/openapi_json.h"
 #include "kube/openapi_names.h"
-#include "kube/schema_rules.h"
 
 #include <inttypes.h>
-
-static void add_key(struct buf *b, const char *key, bool *first)
-{
-	if (!*first)
-		buf_add_char(b, ',');
-	*first = false;
-	buf_add_json_str(b, span_of(key));
-	buf_add_char(b, ':');
-}
-
-static void add_text(struct buf *b, const char *key, const char *value, bool *first)
-{
-	if (!value || !value[0])
-		return;
-	add_key(b, key, first);
-	buf_add_json_str(b, span_of(value));
-}
-
-static void add_texts(struct buf *b, const char *key, const char *const *values, bool *first)
-{
-	if (!values || !values[0])
-		return;
-	add_key(b, key, first);
-	buf_add_char(b, '[');
-	for (size_t i = 0; values[i]; i++) {
-		if (i)
-			buf_add_char(b, ',');
-		buf_add_json_str(b, span_of(values[i]));
-	}
-	buf_add_char(b, ']');
-}
-
-static void add_schema(struct buf *b, const struct schema *s, bool *first);
-
-/* A reference, or the schema itself, as one JSON object. */
-static void add_use(struct buf *b, const struct schema *s, const struct schema_field *f)
-{
-	bool first = true;
-
-	buf_add_char(b, '{');
-	if (f)
-		add_text(b, "description", f->description, &first);
-	if (f && f->default_json) {
-		add_key(b, "default", &first);
-		buf_add_str(b, f->default_json);
-	}
-	if (f) {
-		add_text(b, "x-kubernetes-patch-strategy", f->patch_strategy, &first);
-		add_text(b, "x-kubernetes-patch-merge-key", f->patch_merge_key, &first);
-	}
-	if (s->name) {
-		add_key(b, "allOf", &first);
-		buf_addf(b, "[{\"$ref\":\"#/components/schemas/%s\"}]", s->name);
-	} else {
-		add_schema(b, s, &first);
-	}
-	buf_add_char(b, '}');
-}
-
-static void add_fields(struct buf *b, const struct schema *s, bool *first)
-{
-	bool any = false;
-
-	if (s->n_fields == 0)
-		return;
-	add_key(b, "properties", first);
-	buf_add_char(b, '{');
-	for (size_t i = 0; i < s->n_fields; i++) {
-		if (i)
-			buf_add_char(b, ',');
-		buf_add_json_str(b, span_of(s->fields[i].name));
-		buf_add_char(b, ':');
-		add_use(b, s->fields[i].schema, &s->fields[i]);
-	}
-	buf_add_char(b, '}');
-	for (size_t i = 0; i < s->n_fields; i++) {
-		if (!schema_field_is_required(s, i))
-			continue;
-		if (!any) {
-			add_key(b, "required", first);
-			buf_add_char(b, '[');
-		} else {
-			buf_add_char(b, ',');
-		}
-		any = true;
-		buf_add_json_str(b, span_of(s->fields[i].name));
-	}
-	if (any)
-		buf_add_char(b, ']');
-}
-
-static void add_bounds(struct buf *b, const struct schema *s, bool *first)
-{
-	if (s->flags & SCHEMA_HAS_MIN) {
-		add_key(b, "minimum", first);
-		buf_add_i64(b, s->minimum);
-	}
-	if (s->flags & SCHEMA_HAS_MAX) {
-		add_key(b, "maximum", first);
-		buf_add_i64(b, s->maximum);
-	}
-	const struct {
-		const char *key;
-		uint32_t value;
-	} sizes[] = {{"minLength", s->min_length},
-		     {"maxLength", s->max_length},
-		     {"minItems", s->min_items},
-		     {"maxItems", s->max_items}};
-	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		if (!sizes[i].value)
-			continue;
-		add_key(b, sizes[i].key, first);
-		buf_add_u64(b, sizes[i].value);
-	}
-	add_text(b, "pattern", s->pattern, first);
-	add_texts(b, "enum", s->enumeration, first);
-}
-
-static void add_number(struct buf *b, const char *key, const char *text, bool exclusive,
-		       bool *first)
-{
-	if (!text)
-		return;
-	add_key(b, key, first);
-	buf_add_str(b, text);
-	if (!exclusive)
-		return;
-	add_key(b, strcmp(key, "minimum") == 0 ? "exclusiveMinimum" : "exclusiveMaximum", first);
-	buf_add_str(b, "true");
-}
-
-/* What users' schemas ask of values; the junctors, which tell a reader little, are left out. */
-static void add_rules(struct buf *b, const struct schema_rules *r, bool *first)
-{
-	const struct {
-		const char *key;
-		uint32_t value;
-		bool given;
-	} counts[] = {{"minLength", r->min_length, r->min_length},
-		      {"maxLength", r->max_length, r->flags & RULES_MAX_LENGTH},
-		      {"minItems", r->min_items, r->min_items},
-		      {"maxItems", r->max_items, r->flags & RULES_MAX_ITEMS},
-		      {"minProperties", r->min_properties, r->min_properties},
-		      {"maxProperties", r->max_properties, r->flags & RULES_MAX_PROPERTIES}};
-
-	add_number(b, "minimum", r->flags & RULES_MINIMUM ? r->minimum_text : NULL,
-		   r->flags & RULES_EXCLUSIVE_MINIMUM, first);
-	add_number(b, "maximum", r->flags & RULES_MAXIMUM ? r->maximum_text : NULL,
-		   r->flags & RULES_EXCLUSIVE_MAXIMUM, first);
-	add_number(b, "multipleOf", r->flags & RULES_MULTIPLE_OF ? r->multiple_text : NULL, false,
-		   first);
-	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
-		if (!counts[i].given)
-			continue;
-		add_key(b, counts[i].key, first);
-		buf_add_u64(b, counts[i].value);
-	}
-	add_text(b, "pattern", r->pattern, first);
-	if (r->enumeration) {
-		add_key(b, "enum", first);
-		json_print(r->enumeration, b);
-	}
-}
-
-/* The members of a schema, without braces and without its own description. */
-static void add_schema(struct buf *b, const struct schema *s, bool *first)
-{
-	static const char *const list_types[] = {
-	    [SCHEMA_LIST_ATOMIC] = "atomic", [SCHEMA_LIST_SET] = "set", [SCHEMA_LIST_MAP] = "map"};
-
-	if (s->type == SCHEMA_INT_OR_STRING) {
-		add_key(b, "oneOf", first);
-		buf_add_str(b, "[{\"type\":\"integer\"},{\"type\":\"string\"}]");
-		add_text(b, "format", "int-or-string", first);
-		return;
-	}
-	add_text(b, "type", openapi_type(s), first);
-	add_text(b, "format", openapi_format(s), first);
-	add_bounds(b, s, first);
-	if (s->rules)
-		add_rules(b, s->rules, first);
-	add_fields(b, s, first);
-	if (s->items) {
-		add_key(b, s->type == SCHEMA_MAP ? "additionalProperties" : "items", first);
-		add_use(b, s->items, NULL);
-	}
-	if (s->type == SCHEMA_ARRAY) {
-		add_text(b, "x-kubernetes-list-type", list_types[s->list_type], first);
-		add_texts(b, "x-kubernetes-list-map-keys", s->list_keys, first);
-	}
-	if (s->flags & SCHEMA_ATOMIC_MAP)
-		add_text(b, "x-kubernetes-map-type", "atomic", first);
-	if (s->type == SCHEMA_ANY || (s->flags & SCHEMA_KEEP_UNKNOWN)) {
-		add_key(b, "x-kubernetes-preserve-unknown-fields", first);
-		buf_add_str(b, "true");
-	}
-}
-
-static void add_gvk(struct buf *b, const struct kind *k)
-{
-	buf_addf(b, "{\"group\":\"%s\",\"version\":\"%s\",\"kind\":\"%s\"}", k->group, k->version,
-		 k->kind);
-}
 
 /* ---- paths ---- */
 
@@ -245,7 +41,7 @@ static void add_operation(struct buf *b, const struct kind *k, const char *metho
 	    "{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}}}}"
 	    ",\"x-kubernetes-group-version-kind\":",
 	    openapi_kind_name(k, name));
-	add_gvk(b, k);
+	openapi_json_gvk(b, k);
 	buf_add_char(b, '}');
 }
 
@@ -268,34 +64,6 @@ static void add_path(struct buf *b, const struct kind *k)
 }
 
 /* ---- documents ---- */
-
-static void add_kind(struct buf *b, const struct kind *k)
-{
-	char name[OPENAPI_NAME_MAX];
-	bool first = true;
-
-	buf_addf(b, "\"%s\":{", openapi_kind_name(k, name));
-	if (k->schema) {
-		add_text(b, "description", k->schema->description, &first);
-		add_schema(b, k->schema, &first);
-	} else {
-		add_text(b, "type", "object", &first);
-	}
-	add_key(b, "x-kubernetes-group-version-kind", &first);
-	buf_add_char(b, '[');
-	add_gvk(b, k);
-	buf_add_str(b, "]}");
-}
-
-static void add_definition(struct buf *b, const struct schema *s)
-{
-	bool first = true;
-
-	buf_addf(b, "\"%s\":{", s->name);
-	add_text(b, "description", s->description, &first);
-	add_schema(b, s, &first);
-	buf_add_char(b, '}');
-}
 
 static bool is_in(const struct kind *k, struct span group, struct span version)
 {
@@ -331,11 +99,11 @@ bool openapi_v3_document(const struct kind_set *set, struct span group, struct s
 			if (!first)
 				buf_add_char(out, ',');
 			first = false;
-			add_kind(out, set->kinds[i]);
+			openapi_json_kind(out, set->kinds[i], OPENAPI_V3);
 		}
 		vec_foreach (&d.list, s) {
 			buf_add_char(out, ',');
-			add_definition(out, *s);
+			openapi_json_definition(out, *s, OPENAPI_V3);
 		}
 		buf_add_str(out, "}}}");
 	}

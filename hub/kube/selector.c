@@ -76,8 +76,14 @@ static void advance(struct scan *c)
 
 static int unexpected(struct scan *c, const char *wanted)
 {
-	return err_set(c->reterr, ERR_BAD_REQUEST,
-		       "unable to parse requirement: found '%.*s', expected: %s",
+	return err_set(c->reterr, ERR_BAD_REQUEST, "unable to parse requirement: found '%.*s'%s",
+		       (int)(c->token.len < 80 ? c->token.len : 80), c->token.ptr, wanted);
+}
+
+/* Between requirements. */
+static int unexpected_between(struct scan *c, const char *wanted)
+{
+	return err_set(c->reterr, ERR_BAD_REQUEST, "found '%.*s', expected: %s",
 		       (int)(c->token.len < 80 ? c->token.len : 80), c->token.ptr, wanted);
 }
 
@@ -138,7 +144,7 @@ static int parse_values(struct scan *c, struct span key, struct values *values)
 		if (take(c, ")"))
 			return 0;
 		if (!take(c, ","))
-			return unexpected(c, "',' or ')'");
+			return unexpected(c, ", expected: ',' or ')'");
 	}
 }
 
@@ -148,7 +154,7 @@ static int parse_set(struct scan *c, struct selector *s, struct selector_require
 	struct values values = {0};
 
 	if (!take(c, "("))
-		return unexpected(c, "'('");
+		return unexpected(c, " expected: '('");
 	int r = parse_values(c, q->key, &values);
 	if (r == 0)
 		set_values(s, q, values.items, values.len);
@@ -165,7 +171,7 @@ static int parse_exact(struct scan *c, struct selector *s, struct selector_requi
 		value = c->token;
 		advance(c);
 	} else if (c->token.len && !span_is(c->token, ",")) {
-		return unexpected(c, "identifier");
+		return unexpected(c, ", expected: identifier");
 	}
 	int r = check_value(c, q->key, value);
 	if (r < 0)
@@ -175,9 +181,9 @@ static int parse_exact(struct scan *c, struct selector *s, struct selector_requi
 		return 0;
 	if (num_parse_i64(value, INT64_MIN, INT64_MAX, &q->number) < 0)
 		return err_set(c->reterr, ERR_BAD_REQUEST,
-			       "unable to parse requirement: values[0][%.*s]: Invalid value: "
+			       "unable to parse requirement: values[0]: Invalid value: "
 			       "\"%.*s\": for 'Gt', 'Lt' operators, the value must be an integer",
-			       SPAN_ARGS(q->key), SPAN_ARGS(value));
+			       SPAN_ARGS(value));
 	return 0;
 }
 
@@ -194,7 +200,7 @@ static int parse_requirement(struct scan *c, struct selector *s, struct selector
 	bool negated = take(c, "!");
 
 	if (!c->word)
-		return unexpected(c, "!, identifier, or ','");
+		return unexpected(c, ", expected: identifier");
 	q->key = arena_span(&s->mem, c->token);
 	int r = check_key(c, c->token);
 	if (r < 0)
@@ -214,7 +220,7 @@ static int parse_requirement(struct scan *c, struct selector *s, struct selector
 			return parse_exact(c, s, q);
 		}
 	}
-	return unexpected(c, "in, notin, =, ==, !=, gt, lt");
+	return unexpected(c, ", expected: in, notin, =, ==, !=, gt, lt");
 }
 
 static int too_long(struct err *reterr)
@@ -232,6 +238,8 @@ int selector_add_labels(struct selector *s, struct span text, struct err *reterr
 	advance(&c);
 	while (c.token.len) {
 		struct selector_requirement q = {0};
+		if (!c.word && !span_is(c.token, "!"))
+			return unexpected_between(&c, "!, identifier, or 'end of string'");
 		int r = parse_requirement(&c, s, &q);
 		if (r < 0)
 			return r;
@@ -242,9 +250,9 @@ int selector_add_labels(struct selector *s, struct span text, struct err *reterr
 		if (c.token.len == 0)
 			return 0;
 		if (!take(&c, ","))
-			return unexpected(&c, "',' or end of string");
-		if (c.token.len == 0)
-			return unexpected(&c, "identifier after ','");
+			return unexpected_between(&c, "',' or 'end of string'");
+		if (!c.word && !span_is(c.token, "!"))
+			return unexpected_between(&c, "identifier after ','");
 	}
 	return 0;
 }
@@ -292,7 +300,7 @@ void selector_own_fields(struct selector *s, const struct selector_field *fields
 	s->n_own = n;
 }
 
-static int parse_term(struct selector *s, uint16_t type, struct span term,
+static int parse_term(struct selector *s, uint16_t type, struct span all, struct span term,
 		      struct selector_requirement *q, struct err *reterr)
 {
 	const char *eq = memchr(term.ptr, '=', term.len);
@@ -300,7 +308,8 @@ static int parse_term(struct selector *s, uint16_t type, struct span term,
 
 	if (!eq)
 		return err_set(reterr, ERR_BAD_REQUEST,
-			       "invalid selector: '%.*s'; can't understand it",
+			       "invalid selector: '%.*s'; can't understand '%.*s'",
+			       (int)(all.len < 80 ? all.len : 80), all.ptr,
 			       (int)(term.len < 80 ? term.len : 80), term.ptr);
 	size_t key_len = (size_t)(eq - term.ptr), at = key_len + 1;
 	q->op = SELECTOR_IN;
@@ -335,7 +344,7 @@ int selector_add_fields(struct selector *s, uint16_t type, struct span text, str
 		struct selector_requirement q = {0};
 		if (term.len == 0)
 			continue;
-		int r = parse_term(s, type, term, &q, reterr);
+		int r = parse_term(s, type, text, term, &q, reterr);
 		if (r < 0)
 			return r;
 		struct selector_requirement *place = selector_add(s);

@@ -98,11 +98,11 @@ static void add_causes(struct buf *out, const struct err *e, const struct status
 	buf_add_char(out, ']');
 }
 
-/* details.kind is the resource, except in an Invalid, where it is the Kind. */
+/* details.kind is the resource, except in an Invalid and some others, where it is the Kind. */
 static void add_details(struct buf *out, const struct err *e, const struct status_subject *s)
 {
 	const struct kind *k = s->kind;
-	bool invalid = e && e->kind == ERR_INVALID;
+	bool invalid = (e && e->kind == ERR_INVALID) || s->of_kind;
 
 	buf_add_str(out, ",\"details\":{");
 	size_t empty = out->len;
@@ -139,7 +139,8 @@ void status_failure(const struct err *e, const struct status_subject *subject, s
 	static const struct status_subject nothing;
 	const struct status_subject *s = subject ? subject : &nothing;
 	bool details = s->kind || s->name || s->uid || s->n_causes || s->retry_after_seconds ||
-		       (s->errors && s->errors->n) || (e->kind == ERR_INVALID && e->field[0]);
+		       s->nothing || (s->errors && s->errors->n) ||
+		       (e->kind == ERR_INVALID && e->field[0]);
 	auto_buf b = BUF_MAX(out->max);
 
 	buf_add_str(&b, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"

@@ -27,6 +27,8 @@ struct status_subject {
 	size_t n_causes;
 	int retry_after_seconds; /* 0: not said */
 	const char *message;	 /* instead of the error's own words, which are cut; or NULL */
+	bool nothing;		 /* what is not served has details all the same: none */
+	bool of_kind;		 /* details.kind is the Kind, as in an Invalid */
 };
 
 /* A Failure, as compact JSON appended to out. subject may be NULL. */

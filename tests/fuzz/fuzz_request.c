@@ -6,6 +6,7 @@
 #include "api/continue_token.h"
 #include "api/negotiate.h"
 #include "api/request_info.h"
+#include "api/timeout.h"
 #include "base/buf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -39,6 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		r.params[r.n_params++].value = pair.ptr ? pair : SPAN("");
 	}
 	r.accept = span_split(&rest, '\n');
+	if (timeout_check(http_param(&r, "timeout"), NULL) == 0 &&
+	    timeout_check(r.accept, NULL) == 0)
+		buf_clear(&out);
 	token = span_split(&rest, '\n');
 	request_info_parse(&r, &i);
 	inside(i.group, r.path);

@@ -91,8 +91,10 @@ class Client:
         return r.status, r.headers, r.read()
 
     def call(self, method, path, body=None, **kw):
-        """(status, decoded JSON)"""
-        status, _, text = self.request(method, path, body, **kw)
+        """(status, decoded JSON, or the text of a page)"""
+        status, headers, text = self.request(method, path, body, **kw)
+        if (headers["Content-Type"] or "").startswith("text/"):
+            return status, text.decode()
         return status, json.loads(text) if text else None
 
     def get(self, path, **kw):

@@ -330,7 +330,7 @@ class BadInput(Case):
         self.fails(406, "NotAcceptable", self.client.get(CM, headers={"Accept": "text/html"}))
 
     def test_unknown_kinds_and_versions_are_not_found(self):
-        for path in ("/api/v1/namespaces/default/dinosaurs", "/apis/example.com/v1/things",
+        for path in ("/api/v1/namespaces/default/dinosaurs", "/apis/batch/v1/things",
                      "/apis/batch/v7/jobs", NS + "configmaps/x/bogus", "/api/v1/configmaps/x"):
             s = self.fails(404, "NotFound", self.client.get(path))
             self.assertEqual(s["message"], "the server could not find the requested resource")
