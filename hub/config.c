@@ -71,6 +71,7 @@ static const struct setting settings[] = {
     {"oidc", "usernamePrefix", SETTING_TEXT, offsetof(struct config, oidc.username_prefix), false},
     {"oidc", "groupsClaim", SETTING_TEXT, offsetof(struct config, oidc.groups_claim), false},
     {"oidc", "groupsPrefix", SETTING_TEXT, offsetof(struct config, oidc.groups_prefix), false},
+    {"oidc", "requiredClaims", SETTING_TEXTS, offsetof(struct config, oidc.required_claims), false},
     {"oidc", "jwksFile", SETTING_TEXT, offsetof(struct config, oidc.jwks_file), false},
     {"oidc", "jwksUrl", SETTING_TEXT, offsetof(struct config, oidc.jwks_url), false},
     {"oidc", "caFile", SETTING_TEXT, offsetof(struct config, oidc.ca_file), false},
@@ -282,8 +283,8 @@ static int slurp(const char *path, struct buf *out, struct err *reterr)
 
 static int check_oidc(const struct oidc_config *o, struct err *reterr)
 {
-	bool any =
-	    o->client_id || o->jwks_file || o->jwks_url || o->username_claim || o->groups_claim;
+	bool any = o->client_id || o->jwks_file || o->jwks_url || o->username_claim ||
+		   o->groups_claim || o->required_claims;
 
 	if (!o->issuer && any)
 		return err_set_field(reterr, ERR_INVALID, "oidc.issuer", "oidc.issuer: is missing");
@@ -293,6 +294,10 @@ static int check_oidc(const struct oidc_config *o, struct err *reterr)
 	if (o->issuer && !o->client_id)
 		return err_set_field(reterr, ERR_INVALID, "oidc.clientId",
 				     "oidc.clientId: is missing");
+	for (char **claim = o->required_claims; claim && *claim; claim++)
+		if ((*claim)[0] == '=' || !strchr(*claim, '='))
+			return err_set_field(reterr, ERR_INVALID, "oidc.requiredClaims",
+					     "oidc.requiredClaims: must be claim=value, each");
 	return 0;
 }
 

@@ -37,14 +37,56 @@ static void add_group(const struct oidc_config *o, const char *name, struct aren
 		ret->groups[ret->n_groups++] = g;
 }
 
+static int refuse(struct err *reterr, const char *what, const char *claim)
+{
+	return err_set(reterr, ERR_UNAUTHORIZED, "%s %s", what, claim);
+}
+
+/* One text, or a list of them; absent and null: none. */
+static int read_groups(const struct oidc_config *o, const struct jwt *t, struct arena *mem,
+		       struct oidc_identity *ret, struct err *reterr)
+{
+	const struct cJSON *groups = o->groups_claim ? json_get(t->claims, o->groups_claim) : NULL;
+	if (!groups || json_is(groups, JSON_NULL))
+		return 0;
+	if (json_is(groups, JSON_STRING)) {
+		add_group(o, json_value_str(groups), mem, ret);
+		return 0;
+	}
+	if (!json_is(groups, JSON_ARRAY))
+		return refuse(reterr, "no texts are in the token's claim", o->groups_claim);
+	json_foreach (groups, g) {
+		if (!json_value_str(g))
+			return refuse(reterr, "not all are texts in the token's claim",
+				      o->groups_claim);
+		add_group(o, json_value_str(g), mem, ret);
+	}
+	return 0;
+}
+
+static int check_required(const struct oidc_config *o, const struct jwt *t, struct err *reterr)
+{
+	for (char **each = o->required_claims; each && *each; each++) {
+		struct span value = span_of(*each), claim = span_split(&value, '=');
+		auto_free char *name = xstrndup(claim.ptr, claim.len);
+		const char *got = json_str(t->claims, name);
+		if (!got || !span_is(value, got))
+			return refuse(reterr, "the token has another value, or none, of the claim",
+				      name);
+	}
+	return 0;
+}
+
 int oidc_identify(const struct oidc_config *o, const struct jwt *t, struct arena *mem,
 		  struct oidc_identity *ret, struct err *reterr)
 {
 	const char *claim = o->username_claim ? o->username_claim : "sub";
 	const char *name = json_str(t->claims, claim);
 	bool email = strcmp(claim, "email") == 0;
-	const struct cJSON *groups = o->groups_claim ? json_get(t->claims, o->groups_claim) : NULL;
 	struct oidc_identity id = {0};
+	int r = check_required(o, t, reterr);
+	if (r)
+		return r;
 	if (!name || !name[0])
 		return err_set(reterr, ERR_UNAUTHORIZED, "the token has no claim %s", claim);
 	if (email && json_get(t->claims, "email_verified") &&
@@ -53,10 +95,8 @@ int oidc_identify(const struct oidc_config *o, const struct jwt *t, struct arena
 	id.name = with_prefix(o, email, name, mem);
 	if (!id.name.len || is_reserved(id.name))
 		return err_set(reterr, ERR_UNAUTHORIZED, "the token's user name cannot be used");
-	if (json_value_str(groups))
-		add_group(o, json_value_str(groups), mem, &id);
-	json_foreach (groups, g)
-		add_group(o, json_value_str(g), mem, &id);
-	*ret = id;
-	return 0;
+	r = read_groups(o, t, mem, &id, reterr);
+	if (!r)
+		*ret = id;
+	return r;
 }

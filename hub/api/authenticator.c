@@ -18,6 +18,7 @@
 struct verified {
 	struct auth_user user;
 	bool is_account;
+	unsigned keys_age; /* of the issuer's keys that it was verified with */
 	struct account_token account;
 	usec expires;
 	struct span *audiences; /* of account tokens */
@@ -38,6 +39,7 @@ struct authenticator {
 	pthread_mutex_t lock;
 	struct jwk_set *keys; /* under the lock; NULL until they came */
 	_Atomic bool lacks_key;
+	_Atomic unsigned keys_age; /* counts the sets that came */
 };
 
 static int unauthorized(struct err *reterr)
@@ -161,13 +163,14 @@ static int verify_oidc(struct authenticator *a, const struct jwt *t, usec now, s
 		r = err_set(reterr, ERR_UNAUTHORIZED, "the token is for another audience");
 	if (r)
 		return r;
+	v->keys_age = atomic_load(&a->keys_age); /* before the keys: rather too old than too new */
 	keys = take_keys(a);
 	r = keys ? jwt_verify(t, keys, reterr) : -ENOENT;
 	jwk_set_unref(keys);
-	if (r == -ENOENT) {
+	if (r) /* an issuer may change a key and keep its name, or give it none */
 		atomic_store(&a->lacks_key, true);
+	if (r == -ENOENT)
 		return err_set(reterr, ERR_UNAUTHORIZED, "the token's key is not known");
-	}
 	if (!r)
 		r = oidc_identify(a->oidc, t, mem, &id, reterr);
 	if (r)
@@ -237,6 +240,12 @@ static void cache_sweep(struct authenticator *a, usec now)
 	a->cache = MAP_INIT;
 }
 
+/* A key that its issuer has withdrawn is good no longer, nor what was verified with it. */
+static bool is_current(struct authenticator *a, const struct verified *v)
+{
+	return v->is_account || v->keys_age == atomic_load(&a->keys_age);
+}
+
 static int look_up(struct authenticator *a, struct span token, usec now,
 		   const struct verified **ret, struct err *reterr)
 {
@@ -246,7 +255,7 @@ static int look_up(struct authenticator *a, struct span token, usec now,
 	int r;
 	SHA256((const unsigned char *)token.ptr, token.len, digest);
 	e = map_get(&a->cache, key);
-	if (e && e->verified.expires + OIDC_LEEWAY <= now) {
+	if (e && (e->verified.expires + OIDC_LEEWAY <= now || !is_current(a, &e->verified))) {
 		map_remove(&a->cache, key);
 		cached_destroy(e);
 		e = NULL;
@@ -372,6 +381,7 @@ void authenticator_set_keys(struct authenticator *a, struct jwk_set *keys)
 	pthread_mutex_lock(&a->lock);
 	old = a->keys;
 	a->keys = keys;
+	atomic_fetch_add(&a->keys_age, 1);
 	pthread_mutex_unlock(&a->lock);
 	jwk_set_unref(old);
 }

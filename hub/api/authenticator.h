@@ -41,9 +41,10 @@ int authenticator_review(struct authenticator *a, struct span token, const struc
 
 const struct account_issuer *authenticator_issuer(const struct authenticator *a);
 
-/* The OpenID Connect issuer's keys, from any thread: takes the reference. */
+/* The OpenID Connect issuer's keys, from any thread: takes the reference. Tokens are verified
+ * again with them. */
 void authenticator_set_keys(struct authenticator *a, struct jwk_set *take_keys);
-/* Whether a token came with a key that is not known; asking forgets it. Any thread. */
+/* Whether a token came that the keys do not verify; asking forgets it. Any thread. */
 bool authenticator_lacks_key(struct authenticator *a);
 
 #endif

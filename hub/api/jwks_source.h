@@ -5,8 +5,8 @@
  * URL, or from where the issuer's discovery document says (https only, 1 MiB, 10 s).
  *
  * They are read at the start, every five minutes, and, at most every ten seconds, when a token
- * came with a key that is not among them. A failure is logged, keeps the keys there are, and is
- * tried again after ten seconds.
+ * came that they do not verify. A failure is logged, keeps the keys there are, and is tried again
+ * after ten seconds.
  */
 #include "access/oidc.h"
 #include "base/log.h"
@@ -24,7 +24,7 @@ struct jwks_source_options {
 int jwks_source_create(const struct jwks_source_options *o, struct jwks_source **ret,
 		       struct err *reterr) MUST_CHECK;
 struct jwks_source *jwks_source_destroy(struct jwks_source *s); /* NULL is fine; waits for it */
-/* Any thread: a key is missing. */
+/* Any thread: a key may be missing. */
 void jwks_source_kick(struct jwks_source *s);
 
 #endif

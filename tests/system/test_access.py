@@ -3,15 +3,12 @@
 
 import base64
 import http.client
-import http.server
 import json
 import os
 import shutil
 import signal
 import ssl
 import subprocess
-import threading
-import time
 
 from muster_test import Failure, Fleet, check, main
 from muster_test import objects as make
@@ -246,95 +243,6 @@ def story_bootstrap_token(fleet):
     refused(agent, "but may do nothing that is not granted", "get", "secrets", "-n", "kube-system")
     admin("delete", "secret", "bootstrap-token-abcdef", "-n", "kube-system")
     refused(agent, "the token ends with its Secret", "auth", "whoami")
-
-
-def base64url(data):
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
-
-
-class Issuer:
-    """An OpenID Connect issuer: discovery, keys, and tokens signed by the openssl program."""
-
-    def __init__(self, fleet):
-        if not shutil.which("openssl"):
-            raise Skip("the openssl program is not installed")
-        self.fleet, self.cert = fleet, fleet.path("issuer.crt")
-        run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
-            "/CN=issuer", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
-            fleet.path("issuer.key"), "-out", self.cert)
-        self.keys, self.asked = {}, 0
-        self.new_key("one")
-        issuer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                issuer.asked += 1
-                body = json.dumps(issuer.answer(self.path)).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *args):
-                pass
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.cert, fleet.path("issuer.key"))
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        self.url = f"https://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def answer(self, path):
-        if path.endswith("/openid-configuration"):
-            return {"issuer": self.url, "jwks_uri": self.url + "/keys"}
-        return {"keys": [{"kty": "RSA", "kid": kid, "use": "sig", "alg": "RS256", "e": "AQAB",
-                          "n": base64url(n)} for kid, n in self.keys.items()]}
-
-    def new_key(self, kid):
-        path = self.fleet.path(f"id-{kid}.key")
-        run("openssl", "genrsa", "-out", path, "2048")
-        modulus = run("openssl", "rsa", "-in", path, "-noout", "-modulus").decode().strip()
-        self.keys[kid] = bytes.fromhex(modulus.split("=")[1])
-
-    def token(self, kid, **claims):
-        claims = {"iss": self.url, "aud": "muster", "exp": int(time.time()) + 600,
-                  "email": "jo@example.com", "groups": ["ml"], **claims}
-        text = ".".join(base64url(json.dumps(part).encode()) for part in (
-            {"alg": "RS256", "kid": kid}, claims))
-        signature = run("openssl", "dgst", "-sha256", "-sign", self.fleet.path(f"id-{kid}.key"),
-                        stdin=text.encode())
-        return text + "." + base64url(signature)
-
-
-def run(*command, stdin=None):
-    return subprocess.run(command, input=stdin, capture_output=True, check=True).stdout
-
-
-def story_openid_connect(fleet):
-    """Users of an OpenID Connect issuer come with their names and groups; its keys may change"""
-    issuer = Issuer(fleet)
-    fleet.start_hub(config={"oidc": {
-        "issuer": issuer.url, "clientId": "muster", "usernameClaim": "email",
-        "groupsClaim": "groups", "groupsPrefix": "oidc:", "caFile": issuer.cert}})
-    admin = newest(fleet)
-    admin("create", "clusterrolebinding", "ml", "--clusterrole=muster:viewer", "--group=oidc:ml")
-    jo = with_token(fleet, issuer.token("one"))
-    until("the issuer's keys are there", lambda: jo.run("auth", "whoami").returncode == 0)
-    user = json.loads(jo("auth", "whoami", "-o", "json"))["status"]["userInfo"]
-    check(user["username"] == "jo@example.com" and
-          user["groups"] == ["oidc:ml", "system:authenticated"], "name and groups", user)
-    jo("get", "pytorchjobs", "-A")
-    refused(jo, "no more than the group may", "create", "-f", "-", stdin=job("x", "default"))
-    for what, claims in (("another audience", {"aud": "other"}),
-                         ("a token that has ended", {"exp": int(time.time()) - 60}),
-                         ("an email that is not verified", {"email_verified": False})):
-        words = refused(with_token(fleet, issuer.token("one", **claims)), what, "auth", "whoami")
-        check("Unauthorized" in words or "logged in" in words, "401", words)
-    issuer.new_key("two")
-    jo = with_token(fleet, issuer.token("two"))
-    until("the new key is found", lambda: jo.run("auth", "whoami").returncode == 0)
-    issuer.server.shutdown()
-    issuer.server.server_close()
 
 
 def story_secrets_at_rest(fleet):

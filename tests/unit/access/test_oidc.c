@@ -48,10 +48,66 @@ static void groups_are_one_or_many_and_never_the_system_s(void **state)
 	struct oidc_config o = {.issuer = issuer, .username_prefix = none, .groups_claim = groups};
 	(void)state;
 	expect(&o, "{'sub':'jo','roles':'a'}", "jo: a");
-	expect(&o, "{'sub':'jo','roles':['a','system:masters','',7,'b']}", "jo: a b");
+	expect(&o, "{'sub':'jo','roles':['a','system:masters','','b']}", "jo: a b");
+	expect(&o, "{'sub':'jo','roles':[]}", "jo:");
+	expect(&o, "{'sub':'jo','roles':null}", "jo:");
 	expect(&o, "{'sub':'jo','groups':['a']}", "jo:");
 	o.groups_prefix = prefix;
 	expect(&o, "{'sub':'jo','roles':['system:masters']}", "jo: g:system:masters");
+}
+
+static void groups_that_are_no_texts_are_refused(void **state)
+{
+	static const char *const wrong[] = {
+	    "{'sub':'jo','roles':['a',7]}",	  "{'sub':'jo','roles':[['a']]}",
+	    "{'sub':'jo','roles':{'x':'admin'}}", "{'sub':'jo','roles':7}",
+	    "{'sub':'jo','roles':true}",	  "{'sub':'jo','roles':['a',null]}",
+	};
+	char issuer[] = ISSUER, none[] = "-", groups[] = "roles";
+	struct oidc_config o = {.issuer = issuer, .username_prefix = none, .groups_claim = groups};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		expect(&o, wrong[i], "");
+}
+
+static void more_groups_than_a_token_has_room_for_are_not_taken(void **state)
+{
+	char issuer[] = ISSUER, groups[] = "roles";
+	struct oidc_config o = {.issuer = issuer, .groups_claim = groups};
+	struct buf claims = BUF_INIT;
+	auto_arena mem = ARENA_INIT;
+	struct oidc_identity id;
+	struct jwt t = {0};
+	(void)state;
+	buf_add_str(&claims, "{'sub':'jo','roles':['g'");
+	for (int i = 0; i < OIDC_MAX_GROUPS + 44; i++)
+		buf_addf(&claims, ",'g%d'", i);
+	buf_add_str(&claims, "]}");
+	t.claims = json_of(claims.ptr);
+	assert_int_equal(oidc_identify(&o, &t, &mem, &id, NULL), 0);
+	assert_int_equal(id.n_groups, OIDC_MAX_GROUPS);
+	jwt_done(&t);
+	buf_done(&claims);
+}
+
+static void required_claims_have_just_their_value(void **state)
+{
+	char issuer[] = ISSUER, none[] = "-", org[] = "hd=x.example", eq[] = "q=a=b",
+	     empty[] = "e=";
+	char *required[] = {org, NULL}, *more[] = {org, eq, empty, NULL};
+	struct oidc_config o = {
+	    .issuer = issuer, .username_prefix = none, .required_claims = required};
+	(void)state;
+	expect(&o, "{'sub':'jo','hd':'x.example'}", "jo:");
+	expect(&o, "{'sub':'jo','hd':'x.exampl'}", "");
+	expect(&o, "{'sub':'jo','hd':'x.example.evil'}", "");
+	expect(&o, "{'sub':'jo','hd':['x.example']}", "");
+	expect(&o, "{'sub':'jo','hd':true}", "");
+	expect(&o, "{'sub':'jo'}", "");
+	o.required_claims = more;
+	expect(&o, "{'sub':'jo','hd':'x.example','q':'a=b','e':''}", "jo:");
+	expect(&o, "{'sub':'jo','hd':'x.example','q':'a=b'}", "");
+	expect(&o, "{'sub':'jo','hd':'x.example','q':'a','e':''}", "");
 }
 
 int main(void)
@@ -59,6 +115,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(names_get_the_issuer_before_them),
 	    cmocka_unit_test(groups_are_one_or_many_and_never_the_system_s),
+	    cmocka_unit_test(groups_that_are_no_texts_are_refused),
+	    cmocka_unit_test(more_groups_than_a_token_has_room_for_are_not_taken),
+	    cmocka_unit_test(required_claims_have_just_their_value),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -400,11 +400,35 @@ static void an_issuer_s_users_come_with_their_groups(void **state)
 	assert_span(u.groups[1], "system:authenticated");
 	assert_false(good(elsewhere, NOW));
 	assert_false(good(old, NOW));
-	assert_false(good(forged, NOW));
 	assert_false(authenticator_lacks_key(w.who));
+	/* Perhaps another key of the same name: it is asked for. */
+	assert_false(good(forged, NOW));
+	assert_true(authenticator_lacks_key(w.who));
 	assert_false(good(token, NOW + 120 * USEC_PER_SEC));
 	EVP_PKEY_free(key);
 	EVP_PKEY_free(other);
+}
+
+static void a_key_that_the_issuer_withdrew_is_good_no_longer(void **state)
+{
+	EVP_PKEY *first = EVP_RSA_gen(2048), *second = EVP_RSA_gen(2048);
+	int64_t until = NOW / USEC_PER_SEC + 60;
+	auto_free char *before = id_token(first, "muster", until);
+	auto_free char *after = id_token(second, "muster", until);
+	(void)state;
+	authenticator_set_keys(w.who, test_key_set(first, "one"));
+	assert_true(good(before, NOW));
+	assert_true(good(before, NOW)); /* from what was verified before */
+	assert_false(good(after, NOW));
+	/* The same name, another key. */
+	authenticator_set_keys(w.who, test_key_set(second, "one"));
+	assert_false(good(before, NOW));
+	assert_true(good(after, NOW));
+	authenticator_set_keys(w.who, test_key_set(first, "one"));
+	assert_true(good(before, NOW));
+	assert_false(good(after, NOW));
+	EVP_PKEY_free(first);
+	EVP_PKEY_free(second);
 }
 
 /* The world again, with a new key that signs, and `older` still trusted or not. */
@@ -486,6 +510,7 @@ int main(void)
 	    TEST(a_bootstrap_token_introduces_an_agent),
 	    TEST(a_bootstrap_token_expires_and_must_be_for_this_use),
 	    TEST(an_issuer_s_users_come_with_their_groups),
+	    TEST(a_key_that_the_issuer_withdrew_is_good_no_longer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
