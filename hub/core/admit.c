@@ -56,6 +56,8 @@ static void add_accepted_status(const struct core *c, const struct command *cmd,
 	object_draft_replace(d, end, 0, member.ptr);
 	d->extents.status =
 	    (struct store_extent){(uint32_t)(end + value), (uint32_t)(member.len - value)};
+	struct managed_write by = core_manager(c, cmd->kind);
+	managed_draft_status(&by, NULL, d);
 }
 
 static bool has_finalizer(struct core *c, const struct command *cmd, const char *finalizer)

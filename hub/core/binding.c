@@ -388,11 +388,14 @@ int binding_draft(const struct core *c, const struct job *j, struct object_draft
 {
 	char name[BINDING_NAME_MAX];
 	auto_buf digest = BUF_INIT, annotations = BUF_INIT;
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_RESOURCE_BINDING);
+	struct managed_write by = core_manager(c, kind);
 	struct object_writer w;
 
 	add_annotations(c, j, &annotations);
 	object_writer_begin(&w, &(struct object_head){
-				    .kind = kind_by_type(c->kinds, TYPE_RESOURCE_BINDING),
+				    .kind = kind,
+				    .by = &by,
 				    .ns = span_of(j->ns),
 				    .name = span_of(binding_name(j->kind, j->name, name)),
 				    .uid = j->binding_uid,

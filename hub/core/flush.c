@@ -82,8 +82,8 @@ static void flush_status(struct core *c, struct job *j)
 	    memcmp(o.uid, j->uid, STORE_UID_LEN) == 0 &&
 	    !span_eq(store_object_part(&o, o.extents.status),
 		     span_make(j->status, j->status_len)) &&
-	    object_draft_splice_status(&o, span_make(j->status, j->status_len), j->status_finished,
-				       &draft, NULL) == 0) {
+	    core_splice_status(c, j->kind, &o, span_make(j->status, j->status_len),
+			       j->status_finished, &draft, NULL) == 0) {
 		suspension_follow(j, &draft);
 		(void)core_put(c, j->kind, span_of(j->ns), span_of(j->name), &draft);
 	}

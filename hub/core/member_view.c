@@ -224,7 +224,7 @@ static void write_status(struct core *c, struct member *m)
 	struct span old = span_make(o.json.ptr + o.extents.status.at, o.extents.status.len);
 	if (span_eq(old, buf_span(&text)))
 		return;
-	if (object_draft_splice_status(&o, buf_span(&text), false, &draft, NULL) == 0)
+	if (core_splice_status(c, kind, &o, buf_span(&text), false, &draft, NULL) == 0)
 		(void)core_put(c, kind, SPAN_NONE, span_of(m->name), &draft);
 }
 

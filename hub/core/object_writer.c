@@ -58,6 +58,10 @@ void object_writer_begin(struct object_writer *w, const struct object_head *h)
 	}
 	if (h->owner_uid)
 		add_owner(w, h);
+	if (h->by) {
+		buf_add_char(&w->text, ',');
+		managed_draft_add(h->by, !h->spec_only, &w->text);
+	}
 	buf_add_char(&w->text, '}');
 	w->draft.extents.metadata.len = (uint32_t)w->text.len - w->draft.extents.metadata.at;
 }

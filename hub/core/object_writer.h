@@ -11,6 +11,7 @@
  */
 #include "base/buf.h"
 #include "base/clock.h"
+#include "kube/managed_draft.h"
 #include "kube/object.h"
 
 struct object_head {
@@ -26,7 +27,9 @@ struct object_head {
 	const char *owner_name;
 	const uint8_t *owner_uid;
 	bool owner_controller;
-	const char *finalizer; /* one, or NULL */
+	const char *finalizer;		/* one, or NULL */
+	const struct managed_write *by; /* who managedFields say has made it; NULL: nobody */
+	bool spec_only;			/* it has no status */
 };
 
 struct object_writer {

@@ -121,11 +121,14 @@ int queue_unit_draft(const struct core *c, const struct job *j, struct object_dr
 {
 	auto_buf labels = BUF_INIT;
 	char binding[BINDING_NAME_MAX];
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_QUEUE_UNIT);
+	struct managed_write by = core_manager(c, kind);
 	struct object_writer w;
 
 	add_labels(&labels, j);
 	object_writer_begin(&w, &(struct object_head){
-				    .kind = kind_by_type(c->kinds, TYPE_QUEUE_UNIT),
+				    .kind = kind,
+				    .by = &by,
 				    .ns = span_of(j->ns),
 				    .name = span_of(j->unit_name),
 				    .uid = j->unit_uid,
@@ -155,6 +158,8 @@ static int queue_draft(const struct core *c, const struct queue_object *q, uint3
 		       struct object_draft *ret)
 {
 	const struct elastic_tree *tree = c->quota.tree;
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_QUEUE);
+	struct managed_write by = core_manager(c, kind);
 	auto_buf annotations = BUF_INIT;
 	struct object_writer w;
 	struct err err;
@@ -168,7 +173,8 @@ static int queue_draft(const struct core *c, const struct queue_object *q, uint3
 	}
 	buf_add_char(&annotations, '}');
 	object_writer_begin(&w, &(struct object_head){
-				    .kind = kind_by_type(c->kinds, TYPE_QUEUE),
+				    .kind = kind,
+				    .by = &by,
 				    .ns = SPAN(UNIT_NAMESPACE),
 				    .name = span_of(q->name),
 				    .uid = q->uid,

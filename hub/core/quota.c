@@ -380,7 +380,7 @@ void quota_flush(struct core *c)
 	buf_add_char(&text, '}');
 	struct span old = span_make(o.json.ptr + o.extents.status.at, o.extents.status.len);
 	if (!buf_ok(&text) || span_eq(old, buf_span(&text)) ||
-	    object_draft_splice_status(&o, buf_span(&text), false, &draft, NULL) < 0)
+	    core_splice_status(c, kind, &o, buf_span(&text), false, &draft, NULL) < 0)
 		return;
 	(void)core_put(c, kind, SPAN(QUOTA_TREE_NAMESPACE), span_of(c->quota.name), &draft);
 }

@@ -21,6 +21,7 @@
 #include "kinds/job_digest.h"
 #include "kinds/types.h"
 #include "kube/kind.h"
+#include "kube/managed_draft.h"
 #include "kube/object.h"
 #include "policies/ledger.h"
 #include "policies/placement.h"
@@ -444,6 +445,13 @@ void core_job_timer_remove(struct core *c, struct job *j);
 int core_put(struct core *c, const struct kind *kind, struct span ns, struct span name,
 	     struct object_draft *take_draft);
 void core_delete(struct core *c, const struct kind *kind, struct span ns, struct span name);
+/* The core as managedFields name it, writing now. */
+#define CORE_MANAGER "musterd"
+struct managed_write core_manager(const struct core *c, const struct kind *kind);
+/* object_draft_splice_status() of what the core says by itself, and managedFields tell so. */
+int core_splice_status(const struct core *c, const struct kind *kind, const struct store_object *o,
+		       struct span status, bool finished, struct object_draft *ret,
+		       struct err *reterr) MUST_CHECK;
 bool core_has_hub_finalizer(const struct store_object *o);
 /* Takes a finalizer off an object that is being deleted; the row goes when it was the last one. Two
  * rows. */

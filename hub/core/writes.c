@@ -16,6 +16,27 @@ int core_put(struct core *c, const struct kind *kind, struct span ns, struct spa
 	return r;
 }
 
+struct managed_write core_manager(const struct core *c, const struct kind *kind)
+{
+	return (struct managed_write){.kinds = c->kinds,
+				      .kind = kind,
+				      .manager = CORE_MANAGER,
+				      .subresource = "",
+				      .now = c->now};
+}
+
+int core_splice_status(const struct core *c, const struct kind *kind, const struct store_object *o,
+		       struct span status, bool finished, struct object_draft *ret,
+		       struct err *reterr)
+{
+	struct managed_write by = core_manager(c, kind);
+	int r = object_draft_splice_status(o, status, finished, ret, reterr);
+
+	if (r == 0)
+		managed_draft_status(&by, o, ret);
+	return r;
+}
+
 void core_delete(struct core *c, const struct kind *kind, struct span ns, struct span name)
 {
 	int r = registry_delete(c->batch, kind, ns, name, PROPAGATE_BACKGROUND);

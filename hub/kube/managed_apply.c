@@ -222,7 +222,7 @@ static int record(struct apply *a, const struct cJSON *merged, const struct fiel
 		own->set = managed_strip(&a->m->mem, &own->set);
 		*ret_changed = !field_set_equal(&own->set, last);
 		vec_foreach (&a->m->entries, e)
-			if (e != own && (!e->stored || field_set_is_empty(&e->set)))
+			if (e != own && (!e->stored || (!e->whole && field_set_is_empty(&e->set))))
 				*ret_changed = true;
 		/* The time is that of a change to the object: who only comes to own what was
 		 * there already has none (upstream's managedFieldsUpdater). */
@@ -274,7 +274,7 @@ int managed_apply(struct managed *m, const struct managed_write *w, const struct
 		before.manager = "before-first-apply";
 		managed_update(m, &before, NULL, live);
 	}
-	managed_spell_out(m, w, live);
+	managed_open(m, w, live, false);
 	reconcile(m, w);
 	a.allowed = still_as_applied(&a);
 	claim(&a, &last, &last_version);

@@ -62,7 +62,8 @@ static int read_entry(struct managed *m, const struct cJSON *node, struct err *r
 	if (fields && !json_is(fields, JSON_NULL))
 		r = field_set_read(&m->mem, fields, &e.set, reterr);
 	/* Of an Apply too: a client that read {} may hand the object over to an applier. */
-	e.whole = !e.subresource[0] && json_is(fields, JSON_OBJECT) && !json_first(fields);
+	e.whole = (!e.subresource[0] || strcmp(e.subresource, "status") == 0) &&
+		  json_is(fields, JSON_OBJECT) && !json_first(fields);
 	if (r == 0)
 		add_entry(m, &e);
 	return r;
@@ -243,16 +244,26 @@ static struct managed_entry *first_of(struct managed_entry **list, size_t n,
 	return NULL;
 }
 
-static void cap_updaters(struct managed *m)
+static size_t count_updaters(const struct managed *m)
+{
+	size_t n = 0;
+
+	vec_foreach (&m->entries, e)
+		n += !e->applied;
+	return n;
+}
+
+static void cap_updaters(struct managed *m, const struct managed_write *w, const struct cJSON *now)
 {
 	struct managed_entry *list[MANAGED_MAX_ENTRIES + 1];
 	size_t n = 0, left;
 
+	if (count_updaters(m) <= MANAGED_MAX_UPDATERS)
+		return;
+	managed_spell_out(m, w, now);
 	vec_foreach (&m->entries, e)
 		if (!e->applied && n < ARRAY_LEN(list))
 			list[n++] = e;
-	if (n <= MANAGED_MAX_UPDATERS)
-		return;
 	qsort(list, n, sizeof(*list), compare_age);
 	left = n;
 	for (size_t i = 0; i < n && left > MANAGED_MAX_UPDATERS; i++) {
@@ -324,8 +335,7 @@ void managed_update(struct managed *m, const struct managed_write *w, const stru
 		own->time = managed_time(m, w->now);
 		return;
 	}
-	if (!managed_stays_whole(m, w))
-		managed_spell_out(m, w, old ? old : now);
+	managed_open(m, w, old ? old : now, true);
 	c = managed_change(&v, kind_api_version(w->kind, version));
 	taken = field_set_union(&m->mem, &c->modified, &c->added);
 	managed_take(&v, NULL);
@@ -334,7 +344,7 @@ void managed_update(struct managed *m, const struct managed_write *w, const stru
 		own_taken(m, w, &taken);
 	managed_drop_empty(m);
 	managed_versions_done(&v);
-	cap_updaters(m);
+	cap_updaters(m, w, now);
 }
 
 /* ---- all of it ---- */

@@ -17,14 +17,16 @@
  *
  * What a plain create costs. An object that one manager made and nobody else has written to is
  * owned by that manager as a whole. Its one entry says so in short: fieldsV1 is {}, which no entry
- * has otherwise, since one that owns nothing is dropped. It is spelled out from the object by the
- * first write to which it matters: another manager's, an apply, or the same manager's in another
+ * has otherwise, since one that owns nothing is dropped. With the subresource status the same
+ * says that the manager owns the whole status: the server's own controllers write theirs so
+ * (managed_draft.h). It is spelled out from the object by the first write to which it matters:
+ * one through the same door by another manager, an apply, or the same manager's in another
  * version. So a GET, a LIST and a watch send the stored bytes as they are, with every manager's
  * name and time; a job that is only ever created costs no sets, and not half as many bytes again
  * in the row, the watch log and on the way to each reader. What a client misses is the list of
- * fields of objects that have one owner. Objects that the hub makes by itself carry no
- * managedFields; the first apply to such an object gives all it has to the manager
- * before-first-apply, as upstream does with objects from before the feature.
+ * fields of what has one owner. An object that has no entries at all (its owners were reset) gets
+ * none by an update; the first apply gives all it has to the manager before-first-apply, as
+ * upstream does with objects from before the feature.
  *
  * Pure, any thread. Sets and texts live in the struct's arena and borrow from the trees given,
  * which must outlive it.
@@ -39,7 +41,8 @@ struct managed_entry {
 	const char *manager, *api_version, *subresource; /* subresource "" for the object itself */
 	const char *time;				 /* RFC 3339, or NULL */
 	bool applied;					 /* operation Apply */
-	bool whole; /* owns all that the object has but its status; the set is empty */
+	bool whole; /* owns all that the object has but its status, or all of that (subresource
+		     * status); the set is empty */
 	struct field_set set;
 	const struct cJSON *stored; /* as it was read, while nothing about it has changed */
 };
@@ -93,8 +96,8 @@ int managed_apply(struct managed *m, const struct managed_write *w, const struct
 		  const struct cJSON *config, bool force, struct cJSON **ret, bool *ret_changed,
 		  struct managed_conflicts *ret_conflicts, struct err *reterr) MUST_CHECK;
 
-/* Gives entries that own the object as a whole the set of what `object` has. For whoever looks at
- * sets; managed_update and managed_apply do it by themselves where it matters. */
+/* Gives entries that own the object or its status as a whole the set of what `object` has. For
+ * whoever looks at sets; managed_update and managed_apply do it by themselves where it matters. */
 void managed_spell_out(struct managed *m, const struct managed_write *w,
 		       const struct cJSON *object);
 

@@ -43,9 +43,10 @@ void managed_set(struct managed_entry *e, struct field_set set);
 void managed_drop_empty(struct managed *m);
 const char *managed_time(struct managed *m, usec now);
 
-/* Whether what owns the object as a whole still does after this write: it is the writer, and
- * nobody else owns anything through the main door. */
-bool managed_stays_whole(struct managed *m, const struct managed_write *w);
+/* Spells out from `object` what a write through w's door may change. `keeps_own`: an entry of the
+ * writer (by updates) stays whole when nobody else owns anything behind that door. */
+void managed_open(struct managed *m, const struct managed_write *w, const struct cJSON *object,
+		  bool keeps_own);
 
 /* The changes of `v` against all entries but `except`: what is modified, added or removed is not
  * theirs any more. Entries of versions that are not served are dropped. */

@@ -8,7 +8,8 @@ static struct field_set fields_of(struct managed *m, const struct managed_write 
 				  const struct managed_entry *e, const struct cJSON *object)
 {
 	const struct kind *k = managed_kind(w, e->api_version);
-	struct managed_write through = {.kinds = w->kinds, .kind = k, .subresource = ""};
+	struct managed_write through = {
+	    .kinds = w->kinds, .kind = k, .subresource = e->subresource};
 	struct typed_change c;
 	struct field_set set;
 
@@ -24,27 +25,41 @@ static struct field_set fields_of(struct managed *m, const struct managed_write 
 	return managed_strip(&m->mem, &set);
 }
 
+static void spell_out(struct managed *m, const struct managed_write *w, struct managed_entry *e,
+		      const struct cJSON *object)
+{
+	e->set = fields_of(m, w, e, object);
+	e->whole = false;
+	e->stored = NULL;
+}
+
 void managed_spell_out(struct managed *m, const struct managed_write *w, const struct cJSON *object)
 {
-	vec_foreach (&m->entries, e) {
-		if (!e->whole)
-			continue;
-		e->set = fields_of(m, w, e, object);
-		e->whole = false;
-		e->stored = NULL;
-	}
+	vec_foreach (&m->entries, e)
+		if (e->whole)
+			spell_out(m, w, e, object);
 	managed_drop_empty(m);
 }
 
-bool managed_stays_whole(struct managed *m, const struct managed_write *w)
+static bool is_of_status(const char *subresource)
 {
-	const struct managed_entry *own = managed_own(m, w, false);
-	bool alone = true;
+	return strcmp(subresource, "status") == 0;
+}
 
-	if (strcmp(w->subresource, "status") == 0)
-		return true; /* what is written there was never part of it */
+void managed_open(struct managed *m, const struct managed_write *w, const struct cJSON *object,
+		  bool keeps_own)
+{
+	const struct managed_entry *own = keeps_own ? managed_own(m, w, false) : NULL;
+	bool of_status = is_of_status(w->subresource), alone = own && own->whole;
+
 	vec_foreach (&m->entries, e)
-		if (e != own && !e->subresource[0])
+		if (e != own && strcmp(e->subresource, w->subresource) == 0)
 			alone = false;
-	return alone && own && own->whole;
+	if (alone)
+		return;
+	/* Without a status of its own all that the object has is behind one door. */
+	vec_foreach (&m->entries, e)
+		if (e->whole && (is_of_status(e->subresource) == of_status || !w->kind->has_status))
+			spell_out(m, w, e, object);
+	managed_drop_empty(m);
 }

@@ -142,7 +142,7 @@ static void write_condition(struct core *c, struct span name)
 		 active ? "True" : "False", reason);
 	buf_add_json_str(&status, span_of(message));
 	buf_addf(&status, ",\"lastTransitionTime\":\"%s\"}]}", clock_format(c->now, when));
-	if (object_draft_splice_status(&o, buf_span(&status), false, &draft, NULL) == 0)
+	if (core_splice_status(c, kind, &o, buf_span(&status), false, &draft, NULL) == 0)
 		(void)core_put(c, kind, SPAN(""), name, &draft);
 }
 

@@ -127,6 +127,7 @@ static int put_template(struct core *c, const struct workload *w,
 	uint8_t uid[STORE_UID_LEN];
 	struct cJSON *meta = json_object(), *owners = json_array(), *owner = json_object();
 	const struct kind *request = kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST);
+	struct managed_write by_core = core_manager(c, kind);
 	struct object_draft draft;
 	struct err err = ERR_INIT;
 
@@ -146,6 +147,7 @@ static int put_template(struct core *c, const struct workload *w,
 	json_add(meta, "ownerReferences", owners);
 	json_add(tree, "metadata", meta);
 	json_add(tree, "template", take_template);
+	managed_record(&by_core, NULL, tree, NULL);
 	int r = object_draft_from_tree(kind, tree, &draft, &err);
 	return r < 0 ? r : core_put(c, kind, w->ns, span_of(name), &draft);
 }
@@ -174,6 +176,7 @@ static int put_request(struct core *c, const struct workload *w,
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST);
 	auto_json *annotations = annotations_of(c, w, p);
 	auto_free char *owner = xstrndup(w->name.ptr, w->name.len);
+	struct managed_write by_core = core_manager(c, kind);
 	struct object_writer o;
 	struct object_draft draft;
 
@@ -189,6 +192,8 @@ static int put_request(struct core *c, const struct workload *w,
 				    .owner_name = owner,
 				    .owner_uid = w->uid,
 				    .owner_controller = true,
+				    .by = &by_core,
+				    .spec_only = true,
 				});
 	object_writer_spec(&o);
 	provisioning_spec_request(&p->spec, by->request, groups, n_groups, annotations, &o.text);

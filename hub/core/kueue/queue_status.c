@@ -209,7 +209,7 @@ static void put_status(struct core *c, const struct kind *kind, const struct sto
 	struct object_draft draft;
 
 	if (!buf_ok(text) || span_eq(store_object_part(o, o->extents.status), buf_span(text)) ||
-	    object_draft_splice_status(o, buf_span(text), false, &draft, NULL) < 0)
+	    core_splice_status(c, kind, o, buf_span(text), false, &draft, NULL) < 0)
 		return;
 	(void)core_put(c, kind, o->key.ns, o->key.name, &draft);
 }

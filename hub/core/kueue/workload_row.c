@@ -89,6 +89,7 @@ static int draft_from_job(struct core *c, struct workload *w, const struct store
 	struct workload_digest d;
 	struct store_object job;
 	struct object_writer o;
+	struct managed_write by = core_manager(c, workload_kind(c));
 	bool finished;
 
 	if (registry_get(c->batch, j->kind, span_of(j->ns), span_of(j->name), &job) < 0)
@@ -115,6 +116,7 @@ static int draft_from_job(struct core *c, struct workload *w, const struct store
 				    .owner_uid = j->uid,
 				    .owner_controller = true,
 				    .finalizer = KUEUE_FINALIZER,
+				    .by = &by,
 				});
 	object_writer_spec(&o);
 	add_spec(w, &d, job.json, &o.text);
@@ -128,7 +130,10 @@ static int draft_from_job(struct core *c, struct workload *w, const struct store
 		o.draft.flags |= OBJECT_FINISHED;
 	if (stored)
 		o.draft.flags |= stored->flags & OBJECT_DELETING;
-	return object_writer_end(&o, ret, reterr);
+	r = object_writer_end(&o, ret, reterr);
+	if (r == 0 && stored)
+		managed_draft_edited(&by, stored, ret);
+	return r;
 }
 
 /* spec.active: false beside the status; the spec of a user's own is edited as a tree. */
@@ -136,6 +141,7 @@ static int draft_deactivated(struct core *c, const struct workload *w,
 			     const struct store_object *stored, struct object_draft *ret,
 			     struct err *reterr)
 {
+	struct managed_write by = core_manager(c, workload_kind(c));
 	auto_json *tree = NULL;
 	auto_buf status = BUF_MAX(STORE_MAX_OBJECT);
 	bool finished;
@@ -151,7 +157,10 @@ static int draft_deactivated(struct core *c, const struct workload *w,
 	if (r < 0)
 		return r;
 	json_set(tree, "status", steal_ptr(&text));
-	return object_draft_from_tree(workload_kind(c), tree, ret, reterr);
+	r = object_draft_from_tree(workload_kind(c), tree, ret, reterr);
+	if (r == 0)
+		managed_draft_edited(&by, stored, ret);
+	return r;
 }
 
 static int draft_status(struct core *c, const struct workload *w, const struct store_object *stored,
@@ -164,7 +173,8 @@ static int draft_status(struct core *c, const struct workload *w, const struct s
 			      &finished);
 	if (!buf_ok(&status))
 		return err_set(reterr, ERR_TOO_LARGE, "the status is too large");
-	return object_draft_splice_status(stored, buf_span(&status), finished, ret, reterr);
+	return core_splice_status(c, workload_kind(c), stored, buf_span(&status), finished, ret,
+				  reterr);
 }
 
 static int draft_of(struct core *c, struct workload *w, const struct store_object *stored,

@@ -183,6 +183,7 @@ static void write_object(struct core *c, struct provisioning_request *r)
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST);
 	struct request_try *t = request_shown(r);
 	const struct member *m = t ? member_by_number(c, t->member) : NULL;
+	struct managed_write by = core_manager(c, kind);
 	struct object_draft draft;
 	struct store_object o;
 	struct err err = ERR_INIT;
@@ -214,8 +215,10 @@ static void write_object(struct core *c, struct provisioning_request *r)
 	if (object_draft_from_tree(kind, tree, &draft, &err) < 0)
 		log_error(c->log, "ProvisioningRequest not written", "name=%s/%s error=\"%s\"",
 			  r->ns, r->name, err.text);
-	else
+	else {
+		managed_draft_edited(&by, &o, &draft);
 		(void)core_put(c, kind, span_of(r->ns), span_of(r->name), &draft);
+	}
 }
 
 void request_row_flush(struct core *c, struct provisioning_request *r)
