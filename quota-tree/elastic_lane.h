@@ -1,13 +1,11 @@
 #ifndef QUOTA_TREE_ELASTIC_LANE_H
 #define QUOTA_TREE_ELASTIC_LANE_H
 /*
- * The inside of the queues: units in lanes, lanes ready or filed in waiting groups, and the set of
- * offers from which the next candidate comes. Private to elastic_queue.c and elastic_lane.c.
+ * The inside of the queues: units in lanes, lanes ready or filed in waiting groups
+ * (elastic_group.h), and the set of offers from which the next candidate comes. Private to the
+ * elastic queues' files.
  *
- * A lane is ready, or stands in exactly one group. A group is a reason to wait: a node, resource
- * and kind of limit that refused; a parked shape; somebody else's min; the pass. Each knows how
- * much room there is now, and a lane in it how much it needs; the group offers its best lane that
- * the room holds.
+ * A lane is ready, or stands in exactly one group.
  *
  * An offer is one unit in the set `offers`:
  *   a lane's     the first unit of a ready lane, in a queue that does not stand still
@@ -29,6 +27,7 @@ enum group_kind {
 	GROUP_SHAPE = GROUP_NODE_KINDS,
 	GROUP_MIN, /* another leaf below its min, by resource */
 	GROUP_SKIP,
+	GROUP_HOLD, /* kept from it for one that starves */
 };
 
 enum offer_kind { OFFER_LANE, OFFER_QUEUE, OFFER_GROUP };
@@ -104,19 +103,17 @@ struct elastic_queues {
 	uint32_t *waiting_above;  /* by node, where floors are: lanes below it that wait above it */
 	struct group *min_groups; /* by resource */
 	uint32_t *n_below;	  /* by resource: leaves below their min with pending units */
-	struct group skipped;
+	struct group skipped, held;
 	struct map shapes; /* 4 bytes of shape -> group, while parked or not empty */
 	struct map lanes;  /* lane_key -> lane */
 	struct rank_tree offers;
 	struct elastic_unit *units;
 	uint64_t sequence;
 	size_t n_pending, n_admitted;
+	uint64_t releases;
 };
 
 extern const struct rank_order elastic_by_queue_order;
-
-void elastic_lane_init(struct elastic_queues *q);
-void elastic_lane_done(struct elastic_queues *q);
 
 struct lane *elastic_lane_get(struct elastic_queues *q, const struct elastic_unit_spec *spec);
 void elastic_lane_unref(struct elastic_queues *q, struct lane *lane);
@@ -131,19 +128,15 @@ void elastic_lane_file(struct elastic_queues *q, struct lane *lane, struct group
 		       int64_t need);
 void elastic_lane_ready(struct elastic_queues *q, struct lane *lane);
 
-struct group *elastic_group_at(struct elastic_queues *q, uint32_t node, uint32_t resource,
-			       enum group_kind kind);
-struct group *elastic_group_of_shape(struct elastic_queues *q, uint32_t shape);
-struct group *elastic_group_find_shape(const struct elastic_queues *q, uint32_t shape);
-struct lane *elastic_group_best(const struct elastic_queues *q, const struct group *g);
-void elastic_group_sync(struct elastic_queues *q, struct group *g);
-/* Frees a shape's group that nothing needs any more. */
-void elastic_group_drop_shape(struct elastic_queues *q, struct group *g);
-
 /* After a release at `node`: the groups on its path, and what its floors absorb. */
 void elastic_lane_released(struct elastic_queues *q, uint32_t node,
 			   const struct quota_request *req);
 /* After any change of use or of the pending units at `node`. */
 void elastic_lane_changed(struct elastic_queues *q, uint32_t node);
+
+/* The resource for which another leaf's min stands before this lane, or QUOTA_NO_RESOURCE. A lane
+ * whose own quota is below its min in something it asks may go; a leaf counted in n_below for a
+ * resource that is asked is then never the lane's own. */
+uint32_t elastic_lane_oversold_by(const struct elastic_queues *q, const struct lane *lane);
 
 #endif

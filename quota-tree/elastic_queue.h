@@ -12,12 +12,12 @@
  *		else (out of budget for this batch)		elastic_queue_skip(q, u);
  *	}
  *	...
- *	elastic_queue_rewind(q);	at the start of the next batch: skipped units are ready
- *again
+ *	elastic_queue_rewind(q);	at the start of the next batch: skipped units are
+ *					ready again
  *
  * Order: the queue's priority desc, then the unit's priority desc, first-attempt time asc, name
- *asc. The first four decide between queues too, so one walk serves the whole tree. In a queue of
- *policy Intelligent non-preemptible units go before others of equal priority.
+ * asc. The first four decide between queues too, so one walk serves the whole tree. In a queue of
+ * policy Intelligent non-preemptible units go before others of equal priority.
  *
  * Policies (reference/ack-fleet.md section 2.4). A unit "fails" when quota refuses it or when core
  * parked it: a quota that fits but no cluster counts as not fitting.
@@ -27,9 +27,9 @@
  *
  * Shapes: core gives each unit a shape number; units of one shape get the same answer from
  * placement. Units of one queue with equal shape, amounts and preemptibility form a lane and stand
- *or fall together; parking one unit parks its shape in every queue, until
- *elastic_queue_wake_shape(). A job whose placement is special (it excludes a cluster, say) has a
- *shape of its own.
+ * or fall together; parking one unit parks its shape in every queue, until
+ * elastic_queue_wake_shape(). A job whose placement is special (it excludes a cluster, say) has a
+ * shape of its own.
  *
  * Cost: adding, removing, admitting and positions are O(log n). A lane that quota refused waits at
  * the node and resource that refused it, filed by what it needs there; a release looks only at the
@@ -39,8 +39,8 @@
  *
  * Invariants: a pending unit is in exactly one lane; usage in the tree is exactly the sum of the
  * admitted units' charges; elastic_queue_next() returns a unit that passes quota_tree_test() now;
- *with no change between, it returns the same unit again; every pending unit that is neither behind
- *a blocking head, parked by core nor skipped is refused by quota when next() returns NULL.
+ * with no change between, it returns the same unit again; every pending unit that is neither behind
+ * a blocking head, parked by core nor skipped is refused by quota when next() returns NULL.
  *
  * An edit of the tree: build the new elastic_tree and a new set of queues, restore the admitted
  * units, add the pending ones. It is what a restart does. First-attempt times carry the place.
@@ -97,7 +97,7 @@ enum elastic_state {
 	ELASTIC_MIN,	   /* refused by check_oversold, see `blocker` */
 	ELASTIC_PLACEMENT, /* quota fits, core parked its shape */
 	ELASTIC_BEHIND,	   /* a failing unit ahead of it blocks its queue, see `ahead` */
-	ELASTIC_SKIPPED,   /* until the next rewind */
+	ELASTIC_SKIPPED,   /* until the next rewind, or held */
 	ELASTIC_ADMITTED,
 	ELASTIC_STATE_MAX,
 };
@@ -152,6 +152,11 @@ void elastic_queue_park(struct elastic_queues *q, struct elastic_unit *unit);
  * elastic_queue_rewind(). */
 void elastic_queue_skip(struct elastic_queues *q, struct elastic_unit *unit);
 void elastic_queue_rewind(struct elastic_queues *q);
+/* The same until elastic_queue_let_go(): core keeps what it would take for another one. */
+void elastic_queue_hold(struct elastic_queues *q, struct elastic_unit *unit);
+void elastic_queue_let_go(struct elastic_queues *q);
+/* Grows with every release. */
+uint64_t elastic_queue_releases(const struct elastic_queues *q);
 /* Capacity changed in a way that could help the shape: offer its units again, best first, until one
  * is parked again. */
 void elastic_queue_wake_shape(struct elastic_queues *q, uint32_t shape);
@@ -170,6 +175,8 @@ uint32_t elastic_unit_node(const struct elastic_unit *unit);
 uint32_t elastic_unit_shape(const struct elastic_unit *unit);
 int32_t elastic_unit_priority(const struct elastic_unit *unit);
 struct span elastic_unit_name(const struct elastic_unit *unit);
+/* The order of candidates over all queues, as above; total, because sequences differ. */
+bool elastic_unit_before(const struct elastic_unit *a, const struct elastic_unit *b);
 bool elastic_unit_is_admitted(const struct elastic_unit *unit);
 /* What it asks; borrowed, lives with the unit. */
 struct quota_request elastic_unit_request(const struct elastic_unit *unit);

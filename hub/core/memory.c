@@ -1,4 +1,5 @@
 #include "core/memory.h"
+#include "core/admission/elastic_wait.h"
 #include "core/admission/reclaim.h"
 #include "core/admission/starvation.h"
 
@@ -42,6 +43,7 @@ int memory_open(struct core *c, struct err *reterr)
 	c->ledger = ledger_create(c->fleet);
 	c->waiting = waiting_create(c->placer);
 	c->starvation = starvation_create();
+	c->elastic_wait = elastic_wait_create();
 	c->ungater = ungater_create();
 	kueue_open(c);
 	provisioning_open(c);
@@ -108,6 +110,7 @@ static void jobs_close(struct core *c)
 
 static void asks_close(struct core *c)
 {
+	c->elastic_wait = elastic_wait_destroy(c->elastic_wait);
 	c->starvation = starvation_destroy(c->starvation);
 	c->waiting = waiting_destroy(c->waiting); /* it refers to asks without holding them */
 	vec_foreach (&c->asks, w) {

@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 #include "base/num.h"
+#include "core/admission/elastic_wait.h"
 #include "core/admission/reclaim.h"
 #include "core/admission/starvation.h"
 #include "core/binding.h"
@@ -93,6 +94,8 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 		return j->top_reason ? j->top_reason : "PendingEvaluation";
 	elastic_queue_standing(c->quota.queues, j->unit, &s);
 	*ret_position = s.position;
+	if (elastic_wait_tell(c, j, sentence, size))
+		return "WaitingForQuota";
 	quota_message_standing(c->quota.tree, &s, sentence, size);
 	if (s.state == ELASTIC_PLACEMENT && j->top_reason)
 		return j->top_reason;

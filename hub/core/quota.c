@@ -1,6 +1,7 @@
 #include "core/quota.h"
 
 #include "base/json.h"
+#include "core/admission/elastic_wait.h"
 #include "core/admission/reclaim.h"
 #include "core/admission/settle.h"
 #include "core/job.h"
@@ -52,16 +53,19 @@ int quota_enqueue(struct core *c, struct job *j, bool admitted, struct err *rete
 	r = quota_unit_spec(c->quota.tree, j, node, amounts, &spec, reterr);
 	if (r < 0)
 		return r;
-	if (!admitted)
+	if (!admitted) {
 		j->unit = elastic_queue_add(c->quota.queues, &spec);
-	else if (elastic_queue_restore(c->quota.queues, &spec, &j->unit) < 0)
+		elastic_wait_added(c, j);
+	} else if (elastic_queue_restore(c->quota.queues, &spec, &j->unit) < 0) {
 		return err_set(reterr, ERR_INVALID, "the sums of the quota tree overflow");
+	}
 	c->quota.status_dirty = c->quota.reclaim_wanted = true;
 	return 0;
 }
 
 void quota_dequeue(struct core *c, struct job *j)
 {
+	elastic_wait_forget(c, j);
 	if (j->unit && c->quota.queues)
 		elastic_queue_remove(c->quota.queues, j->unit);
 	j->unit = NULL;
@@ -71,6 +75,7 @@ void quota_dequeue(struct core *c, struct job *j)
 static void drop_tree(struct core *c)
 {
 	reclaim_drop(c);
+	elastic_wait_drop(c);
 	map_foreach (&c->jobs_by_number, e)
 		((struct job *)e->value)->unit = NULL;
 	c->quota.queues = elastic_queue_destroy(c->quota.queues);

@@ -392,6 +392,7 @@ struct core {
 	struct ledger *ledger;
 	struct waiting *waiting;
 	struct starvation *starvation;
+	struct elastic_wait *elastic_wait;
 	struct ungater *ungater;
 	struct VEC(struct job *) swaps;	      /* those with a record (swap/swap.h) */
 	struct VEC(struct waiting_jobs) asks; /* by ask id */

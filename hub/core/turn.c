@@ -1,6 +1,7 @@
 #include "core/turn.h"
 
 #include "base/num.h"
+#include "core/admission/elastic_wait.h"
 #include "core/admission/pump.h"
 #include "core/admission/reclaim.h"
 #include "core/admission/starvation.h"
@@ -35,6 +36,7 @@ usec core_next_time(const struct core *c)
 	t = num_min(t, member_view_due(c));
 	t = num_min(t, quota_due(c));
 	t = num_min(t, starvation_due(c));
+	t = num_min(t, elastic_wait_due(c));
 	t = num_min(t, swap_due(c));
 	t = num_min(t, reclaim_due(c));
 	t = num_min(t, kueue_due(c));

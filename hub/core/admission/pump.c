@@ -1,5 +1,6 @@
 #include "core/admission/pump.h"
 
+#include "core/admission/elastic_wait.h"
 #include "core/admission/reclaim.h"
 #include "core/admission/settle.h"
 #include "core/admission/starvation.h"
@@ -265,6 +266,8 @@ static bool try_place(struct core *c, struct job *j)
 		return j->holds;
 	}
 	struct waiting_jobs *w = park(c, j->ask);
+	if (!j->unplaced_since)
+		j->unplaced_since = c->now;
 	starvation_parked(c, j);
 	tell_why(c, j);
 	tell_newcomers(c, w);
@@ -358,6 +361,7 @@ static bool run_queues(struct core *c)
 	/* The tree of the queues is not the one that this commit, or the last one, wrote. */
 	if (c->quota.edited || c->observed.len)
 		return true;
+	elastic_wait_run(c);
 	elastic_queue_rewind(c->quota.queues);
 	while ((u = elastic_queue_next(c->quota.queues))) {
 		struct job *j = elastic_unit_owner(u);
@@ -366,6 +370,8 @@ static bool run_queues(struct core *c)
 		c->pump_budget--;
 		if (!reclaim_lets(c, u))
 			elastic_queue_skip(c->quota.queues, u);
+		else if (!elastic_wait_lets(c, u))
+			elastic_queue_hold(c->quota.queues, u);
 		else if (!try_place(c, j))
 			elastic_queue_park(c->quota.queues, u);
 	}

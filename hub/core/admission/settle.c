@@ -1,5 +1,6 @@
 #include "core/admission/settle.h"
 
+#include "core/admission/elastic_wait.h"
 #include "core/admission/pump.h"
 #include "core/assignment.h"
 #include "core/binding.h"
@@ -254,10 +255,12 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	if (!m || ledger_assume(c->ledger, j->number, j->shape, d->cluster, d->slots, d->n_slots, 0,
 				NULL) < 0)
 		return;
-	if (j->unit && !elastic_unit_is_admitted(j->unit) &&
-	    elastic_queue_admit(c->quota.queues, j->unit, NULL) < 0) {
-		ledger_drop(c->ledger, j->number);
-		return;
+	if (j->unit && !elastic_unit_is_admitted(j->unit)) {
+		if (elastic_queue_admit(c->quota.queues, j->unit, NULL) < 0) {
+			ledger_drop(c->ledger, j->number);
+			return;
+		}
+		elastic_wait_took(c, j->unit);
 	}
 	pump_remove(c, j);
 	swap_placed(c, j);

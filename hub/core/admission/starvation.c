@@ -1,10 +1,12 @@
 #include "core/admission/starvation.h"
 
 #include "base/num.h"
+#include "core/admission/elastic_wait.h"
 #include "core/admission/pump.h"
 #include "core/admission/reclaim.h"
 #include "core/admission/running.h"
 #include "core/admission/settle.h"
+#include "core/admission/starving.h"
 #include "core/job.h"
 #include "core/kueue/admission.h"
 #include "core/member.h"
@@ -14,22 +16,6 @@
 #define MOVE_INTERVAL (30 * USEC_PER_SEC)  /* how often a better cluster is looked for */
 #define HOPELESS_TIME (300 * USEC_PER_SEC) /* nothing else is kept for one without a cluster */
 #define SOON_LISTED   (10 * USEC_PER_SEC)  /* after it was parked, at the latest */
-#define MAX_STARVING  32		   /* that are looked after at a time */
-
-struct starving {
-	uint64_t job;
-	struct reservation held; /* cluster CLUSTER_NONE: no cluster can be promised */
-	usec look_at;
-	/* of a Kueue queue: tried again in this turn, it may be promised a cluster; holds quota
-	 * ahead, and at the last look no cluster could be kept free */
-	bool woken, in_doubt;
-};
-
-struct starvation {
-	struct VEC(struct starving) items;
-	struct evict_fit trial;
-	usec look_at; /* for new ones; INT64_MAX: nobody waits */
-};
 
 struct starvation *starvation_create(void)
 {
@@ -46,23 +32,6 @@ struct starvation *starvation_destroy(struct starvation *s)
 	evict_fit_done(&s->trial);
 	free(s);
 	return NULL;
-}
-
-static struct starving *find(const struct core *c, const struct job *j)
-{
-	struct starvation *s = c->starvation;
-	for (size_t i = 0; j && i < s->items.len; i++)
-		if (s->items.items[i].job == j->number)
-			return &s->items.items[i];
-	return NULL;
-}
-
-static bool holds_cluster(const struct core *c, uint32_t cluster, const struct starving *but)
-{
-	vec_foreach (&c->starvation->items, it)
-		if (it != but && it->held.cluster == cluster)
-			return true;
-	return false;
 }
 
 /* ---- what others may not have ---- */
@@ -121,23 +90,6 @@ static void tell_reserved(struct core *c, struct job *j, const struct reservatio
 	core_job_dirty(c, j);
 }
 
-/* And those that the queues' heads may be promised in this turn. */
-static size_t n_reserved(const struct core *c)
-{
-	size_t n = 0;
-	vec_foreach (&c->starvation->items, it)
-		n += it->held.cluster != CLUSTER_NONE || it->woken;
-	return n;
-}
-
-static size_t most_reserved(const struct core *c)
-{
-	size_t n = 0;
-	vec_foreach (&c->members, m)
-		n += *m != NULL;
-	return n / 4 > 0 ? n / 4 : 1;
-}
-
 /* Gives back what was charged ahead of a job that waits on. In a Kueue queue not at once: that
  * would be told, and after a restart members come one by one. */
 static void give_back_quota(struct core *c, struct starving *it, struct job *j)
@@ -163,7 +115,7 @@ static struct reservation choose(struct core *c, const struct starving *it, cons
 	running_gather(c, g);
 	open = arena_array(&g->mem, struct reservation_cluster, g->n);
 	for (size_t i = 0; i < g->n; i++)
-		if (!holds_cluster(c, g->clusters[i].cluster, it))
+		if (!starving_holds(c, g->clusters[i].cluster, it))
 			open[n++] = g->clusters[i];
 	return reservation_choose(&c->starvation->trial, c->fleet, c->ledger, j->ask, open, n,
 				  &it->held, c->now);
@@ -191,9 +143,21 @@ static void mark_hope(struct core *c, const struct starving *it, struct job *j)
 {
 	bool hopeless = it->held.cluster == CLUSTER_NONE;
 
-	if (hopeless && j->hopeless_until <= c->now)
+	if (hopeless && j->hopeless_until <= c->now) {
 		c->kueue->shadows_moved = c->pump_wanted = true;
+		elastic_wait_wake(c);
+	}
 	j->hopeless_until = hopeless ? c->now + HOPELESS_TIME : 0;
+}
+
+/* Quota of the tree, unless it passes one that starves for that. */
+static bool charge_ahead(struct core *c, struct job *j)
+{
+	if (!elastic_wait_lets(c, j->unit) ||
+	    elastic_queue_admit(c->quota.queues, j->unit, NULL) < 0)
+		return false;
+	elastic_wait_took(c, j->unit);
+	return true;
 }
 
 /* Chooses, or chooses again. */
@@ -201,7 +165,8 @@ static void reserve(struct core *c, struct starving *it, struct job *j, struct r
 {
 	struct reservation was = it->held;
 
-	bool full = was.cluster == CLUSTER_NONE && n_reserved(c) >= most_reserved(c);
+	bool full =
+	    was.cluster == CLUSTER_NONE && starving_reserved(c) >= starving_most_reserved(c);
 
 	it->look_at = c->now + MOVE_INTERVAL;
 	if (full && !(j->workload && j->workload->ahead))
@@ -215,7 +180,7 @@ static void reserve(struct core *c, struct starving *it, struct job *j, struct r
 		mark_hope(c, it, j);
 	}
 	if (it->held.cluster != CLUSTER_NONE && j->unit && !elastic_unit_is_admitted(j->unit) &&
-	    elastic_queue_admit(c->quota.queues, j->unit, NULL) < 0)
+	    !charge_ahead(c, j))
 		it->held = (struct reservation){CLUSTER_NONE, RESERVATION_NEVER};
 	if (it->held.cluster == CLUSTER_NONE)
 		give_back_quota(c, it, j);
@@ -227,29 +192,6 @@ static void reserve(struct core *c, struct starving *it, struct job *j, struct r
 		look_at_all(c);
 	else if (was.cluster != CLUSTER_NONE && it->held.cluster != was.cluster)
 		pump_wake_all(c);
-}
-
-/* Reservations are few: higher priority first, then who waits for longest. */
-static int cmp_starving(const void *a, const void *b, void *core)
-{
-	const struct job *x = job_by_number(core, ((const struct starving *)a)->job);
-	const struct job *y = job_by_number(core, ((const struct starving *)b)->job);
-
-	if (!x || !y)
-		return (x ? 0 : 1) - (y ? 0 : 1);
-	if (x->priority != y->priority)
-		return x->priority > y->priority ? -1 : 1;
-	if (x->first_attempt != y->first_attempt)
-		return x->first_attempt < y->first_attempt ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-static void sort_starving(struct core *c)
-{
-	struct starvation *s = c->starvation;
-
-	if (s->items.len > 1)
-		qsort_r(s->items.items, s->items.len, sizeof(*s->items.items), cmp_starving, c);
 }
 
 /* Everything that may have it: nobody else was asked yet. */
@@ -277,6 +219,18 @@ static bool lost_its_quota(struct starving *it, const struct job *j)
 	return true;
 }
 
+/* Its cluster left, or its quota was taken back by an edit of the tree: it is chosen for anew. */
+static bool lost_its_place(struct core *c, const struct starving *it, const struct job *j)
+{
+	const struct member *m =
+	    it->held.cluster == CLUSTER_NONE ? NULL : member_by_view(c, it->held.cluster);
+
+	if (it->held.cluster == CLUSTER_NONE || !j || j->holds || c->quota.edited ||
+	    c->observed.len)
+		return false;
+	return !m || m->leaving || (j->unit && !elastic_unit_is_admitted(j->unit));
+}
+
 /* Starts, or forgets, those for which it is over. */
 static void look_after(struct core *c)
 {
@@ -287,6 +241,8 @@ static void look_after(struct core *c)
 		struct starving *it = &s->items.items[i];
 		struct job *j = job_by_number(c, it->job);
 		freed |= lost_its_quota(it, j);
+		if (lost_its_place(c, it, j))
+			it->look_at = c->now;
 		if (waits(j) && !(it->held.cluster != CLUSTER_NONE && try_start(c, j))) {
 			i++;
 			continue;
@@ -307,7 +263,7 @@ static usec starves_at(const struct core *c, const struct job *j)
 
 void starvation_parked(struct core *c, const struct job *j)
 {
-	struct starving *it = find(c, j);
+	struct starving *it = starving_find(c, j);
 
 	if (!c->settings.starve_after)
 		return;
@@ -321,16 +277,16 @@ void starvation_parked(struct core *c, const struct job *j)
 
 bool starvation_wants(const struct core *c, const struct job *j)
 {
-	const struct starving *it = find(c, j);
+	const struct starving *it = starving_find(c, j);
 
 	return it && it->held.cluster == CLUSTER_NONE &&
-	       n_reserved(c) - it->woken < most_reserved(c);
+	       starving_reserved(c) - it->woken < starving_most_reserved(c);
 }
 
 bool starvation_promise(struct core *c, struct job *j)
 {
 	struct running g = {.mem = ARENA_INIT};
-	struct starving *it = find(c, j);
+	struct starving *it = starving_find(c, j);
 
 	if (!starvation_wants(c, j))
 		return false;
@@ -345,21 +301,6 @@ bool starvation_promise(struct core *c, struct job *j)
 	return true;
 }
 
-/* The last of those that have nothing makes way for one that goes before it. */
-static bool has_place(struct core *c, const struct starving *it)
-{
-	struct starvation *s = c->starvation;
-
-	if (s->items.len < MAX_STARVING)
-		return true;
-	sort_starving(c);
-	struct starving *last = &s->items.items[s->items.len - 1];
-	if (last->held.cluster != CLUSTER_NONE || cmp_starving(it, last, c) > 0)
-		return false;
-	s->items.len--;
-	return true;
-}
-
 /* Looks after it from now on when its time has come. */
 static void consider(struct core *c, const struct job *j)
 {
@@ -367,7 +308,7 @@ static void consider(struct core *c, const struct job *j)
 	struct starvation *s = c->starvation;
 	usec at = starves_at(c, j);
 
-	if (at <= c->now && has_place(c, &it))
+	if (at <= c->now && starving_has_place(c, &it))
 		vec_push(&s->items, it);
 	else
 		s->look_at = num_min(s->look_at, num_max(at, c->now + LOOK_INTERVAL));
@@ -378,12 +319,12 @@ static void find_starving(struct core *c)
 	c->starvation->look_at = INT64_MAX;
 	for (size_t i = 0; i < pump_asks(c); i++) {
 		const struct job *j = pump_parked_first(c, i);
-		if (j && !find(c, j))
+		if (j && !starving_find(c, j))
 			consider(c, j);
 	}
 	for (size_t i = 0; i < c->kueue->lacking.len; i++) {
 		const struct job *j = c->kueue->lacking.items[i]->job;
-		if (waits(j) && !find(c, j))
+		if (waits(j) && !starving_find(c, j))
 			consider(c, j);
 	}
 }
@@ -398,7 +339,7 @@ void starvation_run(struct core *c)
 	look_after(c);
 	if (s->look_at <= c->now)
 		find_starving(c);
-	sort_starving(c);
+	starving_sort(c);
 	vec_foreach (&s->items, it)
 		it->woken = false;
 	vec_foreach (&s->items, it) {
@@ -420,14 +361,26 @@ usec starvation_due(const struct core *c)
 
 bool starvation_holds(const struct core *c, const struct job *j)
 {
-	const struct starving *it = find(c, j);
+	const struct starving *it = starving_find(c, j);
 	return it && it->held.cluster != CLUSTER_NONE;
 }
 
 usec starvation_shadow(const struct core *c, const struct job *j)
 {
-	const struct starving *it = find(c, j);
+	const struct starving *it = starving_find(c, j);
 	return it ? it->held.shadow_us : RESERVATION_NEVER;
+}
+
+size_t starvation_jobs(const struct core *c, struct job **out)
+{
+	size_t n = 0;
+
+	vec_foreach (&c->starvation->items, it) {
+		struct job *j = n < STARVATION_MOST ? job_by_number(c, it->job) : NULL;
+		if (j)
+			out[n++] = j;
+	}
+	return n;
 }
 
 bool starvation_is_hopeless(const struct core *c, const struct job *j)
@@ -438,12 +391,12 @@ bool starvation_is_hopeless(const struct core *c, const struct job *j)
 bool starvation_may_promise(const struct core *c, const struct job *j)
 {
 	return waits(j) && !starvation_is_hopeless(c, j) &&
-	       (find(c, j) || c->now < num_add_sat(j->unplaced_since, SOON_LISTED));
+	       (starving_find(c, j) || c->now < num_add_sat(j->unplaced_since, SOON_LISTED));
 }
 
 bool starvation_tell(const struct core *c, const struct job *j, char *out, size_t size)
 {
-	const struct starving *it = find(c, j);
+	const struct starving *it = starving_find(c, j);
 	char when[CLOCK_TEXT_MAX];
 
 	if (!it)

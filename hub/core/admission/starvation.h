@@ -24,6 +24,7 @@
  */
 #include "core/state.h"
 
+#define STARVATION_MOST	      32 /* looked after at a time */
 #define STARVATION_EXCLUSIONS 64 /* what placement looks at */
 
 struct starvation *starvation_create(void);
@@ -56,6 +57,8 @@ size_t starvation_exclude(const struct core *c, const struct job *j,
 
 /* Whether a cluster is kept free for the job, and its quota charged ahead. */
 bool starvation_holds(const struct core *c, const struct job *j);
+/* Those that are looked after; writes them to out[STARVATION_MOST]. */
+size_t starvation_jobs(const struct core *c, struct job **out);
 /* What a job that starves is told: one sentence; false when it does not. */
 bool starvation_tell(const struct core *c, const struct job *j, char *out, size_t size);
 

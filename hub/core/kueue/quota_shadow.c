@@ -38,12 +38,18 @@ static void drop_at(struct core *c, size_t i)
 	k->shadows_moved = k->shadows_stale = true;
 }
 
+/* It waits still, in the queue in which it did. */
+static bool is_there(const struct quota_shadow *s)
+{
+	const struct kueue_workload *u = s->workload->unit;
+
+	return u && u->state == KUEUE_PENDING && u->queue == s->of.queue;
+}
+
 static void drop_gone(struct core *c)
 {
 	for (size_t i = 0; i < c->kueue->starving.len;) {
-		const struct quota_shadow *s = c->kueue->starving.items[i];
-		const struct kueue_workload *u = s->workload->unit;
-		if (u && u->state == KUEUE_PENDING && u->queue == s->of.queue)
+		if (is_there(c->kueue->starving.items[i]))
 			i++;
 		else
 			drop_at(c, i);
@@ -95,8 +101,7 @@ bool quota_shadow_holds(const struct core *c, const struct quota_shadow *s)
 	const struct kueue_workload *u = s->workload->unit;
 	const struct kueue_forest *f = c->kueue->forest;
 
-	if (!u || u->state != KUEUE_PENDING || u->queue != s->of.queue ||
-	    kueue_forest_active(f, u->queue) != KUEUE_ACTIVE)
+	if (!is_there(s) || kueue_forest_active(f, u->queue) != KUEUE_ACTIVE)
 		return false;
 	if (s->workload->lacking_at && !starvation_may_promise(c, s->workload->job))
 		return false;
@@ -223,8 +228,8 @@ static bool is_stale(const struct core *c)
 	if (c->kueue->shadows_stale)
 		return true;
 	vec_foreach (&c->kueue->starving, s)
-		if ((*s)->generation !=
-		    kueue_forest_tree_generation(c->kueue->forest, (*s)->of.queue))
+		if (!is_there(*s) || (*s)->generation != kueue_forest_tree_generation(
+							     c->kueue->forest, (*s)->of.queue))
 			return true;
 	return false;
 }

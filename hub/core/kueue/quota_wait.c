@@ -151,7 +151,7 @@ void quota_wait_took(struct core *c, const struct workload *w, const struct kueu
 		     size_t n)
 {
 	vec_foreach (&c->kueue->starving, s) {
-		if ((*s)->workload == w)
+		if ((*s)->workload == w || !quota_shadow_holds(c, *s))
 			continue;
 		kueue_shadow_took(c->kueue->forest, &(*s)->of, w->unit->queue, uses, n,
 				  ends_if_started(c, w));

@@ -46,6 +46,12 @@ static void open_sim(struct sim *s, uint64_t seed)
 	s->w.keep_finished = 3600 * USEC_PER_SEC;
 	if (seed % 2)
 		s->w.starve_after = 50 * USEC_PER_MS;
+	/* Those that starve among queues that share by what they borrow, or used. */
+	if (seed % 6 == 1)
+		s->w.kueue = "{'fairSharing':{}}";
+	if (seed % 6 == 5)
+		s->w.kueue = "{'admissionFairSharing':{'usageHalfLifeTime':'168h',"
+			     "'usageSamplingInterval':'5m'}}";
 	world_open(&s->w);
 	s->w.after_turn = world_check;
 	must(s, TYPE_WORKLOAD_PRIORITY_CLASS,
@@ -65,8 +71,11 @@ static void open_sim(struct sim *s, uint64_t seed)
 		    "'queueingStrategy':'%s','namespaceSelector':{},'preemption':{"
 		    "'withinClusterQueue':'LowerPriority','reclaimWithinCohort':'Any'},"
 		    "'resourceGroups':[{'coveredResources':['cpu'],'flavors':[{'name':'f',"
-		    "'resources':[{'name':'cpu','nominalQuota':%d}]}]}]}}",
-		    q, below(s, 2) ? "StrictFIFO" : "BestEffortFIFO", 3 + (int)below(s, 4));
+		    "'resources':[{'name':'cpu','nominalQuota':%d}]}]}]%s}}",
+		    q, below(s, 2) ? "StrictFIFO" : "BestEffortFIFO", 3 + (int)below(s, 4),
+		    seed % 6 == 5 ? ",'admissionScope':{'admissionMode':"
+				    "'UsageBasedAdmissionFairSharing'}"
+				  : "");
 		must(s, TYPE_CLUSTER_QUEUE, text);
 		(void)snprintf(text, sizeof(text),
 			       "{" API "'LocalQueue','metadata':{'name':'lq%d','namespace':"

