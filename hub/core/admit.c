@@ -100,6 +100,8 @@ int admit_command(struct core *c, struct command *cmd)
 		suspension_admit(c, cmd);
 		add_accepted_status(c, cmd, &cmd->draft);
 	}
+	if (k->is_job && cmd->verb == COMMAND_UPDATE && is_main(cmd))
+		suspension_keep(c, cmd);
 	if (finalizer)
 		return check_size(cmd);
 	if (k->type == TYPE_WORKLOAD)

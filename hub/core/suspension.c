@@ -1,6 +1,7 @@
 #include "core/suspension.h"
 
 #include "base/json.h"
+#include "core/job.h"
 #include "core/kueue/kueue.h"
 #include "kinds/job_digest.h"
 
@@ -62,6 +63,44 @@ void suspension_admit(struct core *c, struct command *cmd)
 	    !digest.queue_name.len || !kueue_manages(c, span_of(cmd->ns)))
 		return;
 	set(cmd->kind, &cmd->draft, true);
+}
+
+static bool is_stored_on(struct core *c, const struct command *cmd)
+{
+	struct store_object o;
+	struct span spec, value;
+	const char *path = job_suspend_path(cmd->kind);
+	bool below = strcmp(path, "/spec/" FIELD) != 0;
+
+	if (registry_get(c->batch, cmd->kind, span_of(cmd->ns), span_of(cmd->name), &o) < 0)
+		return false;
+	spec = store_object_part(&o, o.extents.spec);
+	return spec.len && json_text_type(spec) == JSON_OBJECT &&
+	       (below ? json_text_path(spec, &value, "runPolicy", FIELD, NULL)
+		      : json_text_member(spec, FIELD, &value)) == 0 &&
+	       span_is(value, "true");
+}
+
+void suspension_keep(struct core *c, struct command *cmd)
+{
+	const struct job *j = job_by_key(c, cmd->kind->type, span_of(cmd->ns), span_of(cmd->name));
+	auto_buf text = BUF_INIT;
+
+	if (!j || !j->workload || j->digest.queue_name.len)
+		return;
+	bool was = is_stored_on(c, cmd);
+	if (suspension_is_on(cmd->kind, &cmd->draft) == was)
+		return;
+	set(cmd->kind, &cmd->draft, was);
+	if (cmd->warnings)
+		buf_add_str(&text, cmd->warnings);
+	buf_addf(&text,
+		 "spec%s: it belongs to the job's queue and stays as it was; spec.active of its "
+		 "Workload stops the job\n",
+		 strcmp(job_suspend_path(cmd->kind), "/spec/" FIELD) == 0 ? "." FIELD
+									  : ".runPolicy." FIELD);
+	free(cmd->warnings);
+	cmd->warnings = buf_steal(&text, NULL);
 }
 
 bool suspension_begins(struct core *c, const struct job *j)

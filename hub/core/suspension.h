@@ -16,6 +16,10 @@
 /* A job that is created with a queue's name, in a namespace that queues manage, is suspended, as
  * Kueue's webhook has it. */
 void suspension_admit(struct core *c, struct command *cmd);
+/* An update of a job that waits or runs by a LocalQueue which it does not name (the namespace's
+ * "default"): the field stays what it was, and a warning says so, as the kinds have it for jobs
+ * that name theirs. */
+void suspension_keep(struct core *c, struct command *cmd);
 /* A new status of the job is about to be written: the field follows what became of the job. Nothing
  * for a job without a Workload. */
 void suspension_follow(const struct job *j, struct object_draft *d);

@@ -169,6 +169,21 @@ int job_edit_join(struct span a, struct span b, struct buf *out, struct err *ret
 				     "too much of a job that was sent to a cluster is edited");
 }
 
+void job_edit_part(struct span paths, const char *member, bool others, struct buf *out)
+{
+	struct span key, value;
+	const char *sep = "{";
+
+	for (size_t pos = 0; json_text_next(paths, &pos, &key, &value);) {
+		if (span_is(key, member) == others)
+			continue;
+		buf_addf(out, "%s\"%.*s\":%.*s", sep, SPAN_ARGS(key), SPAN_ARGS(value));
+		sep = ",";
+	}
+	if (*sep == ',')
+		buf_add_char(out, '}');
+}
+
 static void add_words(const struct cJSON *paths, const char *prefix, struct buf *out)
 {
 	json_foreach (paths, p) {
@@ -230,9 +245,11 @@ int job_amend(const struct kind *k, const struct cJSON *present, struct cJSON *j
 		return r;
 	take_values(paths, present, want, patch);
 	struct cJSON *meta = json_ensure_object(patch, "metadata");
-	json_set(
-	    json_ensure_object(meta, "annotations"), COPY_ANNOTATION_SPEC_HASH,
-	    json_dup(json_path(want, "metadata", "annotations", COPY_ANNOTATION_SPEC_HASH, NULL)));
+	const struct cJSON *hash =
+	    json_path(want, "metadata", "annotations", COPY_ANNOTATION_SPEC_HASH, NULL);
+	if (json_get(paths, "spec"))
+		json_set(json_ensure_object(meta, "annotations"), COPY_ANNOTATION_SPEC_HASH,
+			 json_dup(hash));
 	for (size_t i = 0; i < ARRAY_LEN(demanded); i++) {
 		const struct cJSON *v = json_path(present, "metadata", demanded[i], NULL);
 		if (v)

@@ -23,6 +23,10 @@ int job_edit_paths(const struct kind *k, struct span was, struct span is, struct
  * below it. ERR_INTERNAL when they are not what they ought to be. */
 int job_edit_join(struct span a, struct span b, struct buf *out, struct err *reterr) MUST_CHECK;
 
+/* Appends of the paths that member of the object, or all but that one; nothing when none is left.
+ */
+void job_edit_part(struct span paths, const char *member, bool others, struct buf *out);
+
 /* "metadata.labels.a, spec.parallelism", as far as `out` has room. */
 void job_edit_words(const struct cJSON *paths, struct buf *out);
 

@@ -172,5 +172,26 @@ def story_what_only_a_suspended_job_may_change(fleet):
     copies.await_object("set", "has the label", lambda o: labels(o).get("team") == "a")
 
 
+def story_suspension_in_the_queue_that_a_job_does_not_name(fleet):
+    """A job of the LocalQueue `default`: a user's suspend is told to be the queue's, and it runs"""
+    k, sim = begin(fleet)
+    queues(k)
+    k("apply", "-f", "-", stdin={"apiVersion": GROUP, "kind": "LocalQueue", "metadata": {
+        "name": "default", "namespace": "default"}, "spec": {"clusterQueue": "cq"}})
+    jobs = fleet.watch("jobs")
+    k("create", "-f", "-", stdin=make.batch_job("plain", gpus=0, duration="300s"))
+    jobs.await_object("plain", "runs", lambda o: o.get("status", {}).get("ready") == 1)
+    done = k.run("patch", "job/plain", "--type=merge", "-p",
+                 json.dumps({"metadata": {"labels": {"team": "a"}}, "spec": {"suspend": True}}))
+    check(done.returncode == 0 and "spec.suspend: it belongs to the job's queue" in done.stderr,
+          "a warning says whose it is", done.stderr)
+    fleet.watch("jobs", client=sim.client).await_object("plain", "has the label beside it",
+                                                        lambda o: labels(o).get("team") == "a")
+    check(not any(o["spec"].get("suspend") for o in jobs.history("plain") if o.get(
+        "status", {}).get("ready")), "the job was not shown suspended while it ran",
+          jobs.history("plain"))
+    check(sim.client.get("jobs", "plain")["spec"]["suspend"] is False, "and runs on")
+
+
 if __name__ == "__main__":
     main(globals(), Fleet)

@@ -89,10 +89,18 @@ void amend_revive(struct core *c, struct job *j)
 			    .type = j->kind->type, .ns = span_of(j->ns), .name = span_of(j->name)});
 }
 
+static void drop_part(struct amendment *a)
+{
+	free(a->part);
+	free(a->part_words);
+	a->part = a->part_words = NULL;
+}
+
 void amend_free(struct job *j)
 {
 	if (!j->amendment)
 		return;
+	drop_part(j->amendment);
 	free(j->amendment->paths);
 	free(j->amendment->words);
 	free(j->amendment);
@@ -207,14 +215,14 @@ struct span amend_sent(struct job *j, const struct store_object *o)
 	if (!a)
 		return SPAN_NONE;
 	a->sent = hash_of(o);
-	return span_make(a->paths, a->len);
+	return a->part ? span_of(a->part) : span_make(a->paths, a->len);
 }
 
-static void words_of(const struct job *j, struct buf *out)
+static void words_of(struct span text, struct buf *out)
 {
 	auto_json *paths = NULL;
 
-	if (json_parse(span_make(j->amendment->paths, j->amendment->len), NULL, &paths, NULL) == 0)
+	if (json_parse(text, NULL, &paths, NULL) == 0)
 		job_edit_words(paths, out);
 	if (out->len > MAX_WORDS) {
 		out->len = MAX_WORDS;
@@ -222,10 +230,12 @@ static void words_of(const struct job *j, struct buf *out)
 	}
 }
 
-static void refused(struct core *c, struct job *j, const char *cluster, const char *paths,
-		    const char *words)
+static void refused(struct core *c, struct job *j, const char *cluster, const char *words)
 {
 	struct amendment *a = j->amendment;
+	auto_buf paths = BUF_INIT;
+
+	words_of(span_make(a->paths, a->len), &paths);
 
 	a->refused = a->sent;
 	a->refused_at = c->now;
@@ -235,29 +245,75 @@ static void refused(struct core *c, struct job *j, const char *cluster, const ch
 	job_event_add(c, j, "Warning", "EditNotApplied",
 		      "Cluster %s does not take the edit of %s, the job goes on there as it was: "
 		      "%s",
-		      cluster, paths, a->words);
+		      cluster, paths.ptr ? paths.ptr : "", a->words);
+}
+
+static void applied(struct core *c, struct job *j, const char *cluster, struct span text)
+{
+	auto_buf paths = BUF_INIT;
+
+	words_of(text, &paths);
+	job_event_add(c, j, "Normal", "EditApplied", "Cluster %s has the edit of %s", cluster,
+		      paths.ptr ? paths.ptr : "");
+}
+
+/* Refused as a whole: its labels and annotations are tried by themselves. False: there is nothing
+ * beside them, or they were what was tried. */
+static bool try_metadata(struct core *c, struct job *j, const char *words)
+{
+	struct amendment *a = j->amendment;
+	struct span paths = span_make(a->paths, a->len);
+	auto_buf part = BUF_INIT, rest = BUF_INIT;
+
+	job_edit_part(paths, "metadata", false, &part);
+	job_edit_part(paths, "metadata", true, &rest);
+	if (a->part || !part.len || !rest.len)
+		return false;
+	a->part = buf_steal(&part, NULL);
+	a->part_words = xstrdup(words ? words : "");
+	a->refused = 0;
+	amend_begin(c, j);
+	return true;
+}
+
+/* They were taken; what is left is what was refused. */
+static void take_metadata(struct core *c, struct job *j, const char *cluster)
+{
+	struct amendment *a = j->amendment;
+	auto_buf rest = BUF_INIT;
+	auto_free char *words = steal_ptr(&a->part_words);
+
+	applied(c, j, cluster, span_of(a->part));
+	job_edit_part(span_make(a->paths, a->len), "metadata", true, &rest);
+	free(a->paths);
+	a->paths = buf_steal(&rest, &a->len);
+	drop_part(a);
+	refused(c, j, cluster, words);
 }
 
 void amend_answered(struct core *c, struct job *j, bool taken, const char *words)
 {
 	const struct member *m = member_of(c, j);
 	const char *cluster = m ? m->name : "";
-	auto_buf paths = BUF_INIT;
+	struct amendment *a;
 
 	courier_feed(c, j,
 		     &(struct dispatch_event){taken ? EVENT_AMENDED : EVENT_AMEND_REFUSED,
 					      .pods_gone = j->live_pods == 0});
-	if (!j->amendment)
+	a = j->amendment;
+	if (!a)
 		return;
-	words_of(j, &paths);
-	if (hash_now(c, j) != j->amendment->sent) {
+	if (hash_now(c, j) != a->sent) {
+		drop_part(a);
 		amend_begin(c, j); /* edited again meanwhile */
+	} else if (taken && a->part) {
+		take_metadata(c, j, cluster);
 	} else if (taken) {
-		job_event_add(c, j, "Normal", "EditApplied", "Cluster %s has the edit of %s",
-			      cluster, paths.ptr ? paths.ptr : "");
+		applied(c, j, cluster, span_make(a->paths, a->len));
 		amend_drop(c, j);
-	} else {
-		refused(c, j, cluster, paths.ptr ? paths.ptr : "", words);
+	} else if (!try_metadata(c, j, words)) {
+		drop_part(a);
+		refused(c, j, cluster, words);
 	}
 }
 

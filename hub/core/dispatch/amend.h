@@ -7,7 +7,8 @@
  * touched (kinds/job_amend.h). While that row is there the running copy is read and patched with
  * what the job has at these paths (DISPATCH_ORDER_AMEND); the row goes when the member took the
  * patch of the job as it is. So nothing is lost with a process or a connection, and a patch whose
- * answer was lost is made again to no harm. A refusal is noted in the row: it is told once, by an
+ * answer was lost is made again to no harm. Labels and annotations do not wait for a spec that the
+ * member refuses: they go by themselves then. A refusal is noted in the row: it is told once, by an
  * event and by the binding's condition EditApplied, and not tried again before the next edit.
  *
  * The row goes with the placement too: the next copy is made of the job as it is then. Edits that
@@ -22,7 +23,9 @@ struct amendment {
 	uint64_t sent;	  /* hash of the job that the order under way was made of */
 	uint64_t refused; /* of the one that its member refused; 0: none */
 	usec refused_at;
-	char *words;  /* the member's, or NULL */
+	char *words; /* the member's, or NULL */
+	/* While labels and annotations go by themselves: their paths, and why the whole did not. */
+	char *part, *part_words;
 	bool row_due; /* the row is to be written again */
 };
 

@@ -328,6 +328,35 @@ static void what_the_member_refuses_is_told_once_and_tried_again_with_the_next_e
 	assert_true(owes_nothing(w, "one"));
 }
 
+/* What its member does not take of the spec holds back no label of the same edit, nor later ones.
+ */
+static void labels_do_not_wait_for_a_spec_that_is_refused(void **state)
+{
+	struct world *w = *state;
+	struct model *m = running(w);
+
+	edit(w, "{'metadata':{'labels':{'team':'b'}},'spec':{'template':{'spec':{'containers':[{"
+		"'name':'c','image':'other','resources':{'requests':{'cpu':1}}}]}}}}");
+	world_settle(w);
+	assert_true(says(m, "one", "\"team\":\"b\""));
+	assert_false(says(m, "one", "other"));
+	assert_int_equal(world_events(w, "one", "EditApplied", "metadata.labels.team"), 1);
+	assert_int_equal(
+	    world_events(w, "one", "EditNotApplied", "spec.template: field is immutable"), 1);
+	assert_string_equal(world_condition(w, TYPE_RESOURCE_BINDING, "default", "one-job",
+					    "EditApplied", "reason"),
+			    "EditRefused");
+	world_restart(w);
+	world_settle(w);
+	edit(w, "{'metadata':{'labels':{'team':'c'}}}");
+	world_settle(w);
+	assert_true(says(m, "one", "\"team\":\"c\""));
+	assert_false(says(m, "one", "other"));
+	assert_string_equal(world_condition(w, TYPE_RESOURCE_BINDING, "default", "one-job",
+					    "EditApplied", "reason"),
+			    "EditRefused");
+}
+
 /* The answer is lost, the patch landed or not, and the hub dies at each step of the way. */
 static void an_edit_is_carried_over_once_whatever_dies(void **state)
 {
@@ -466,6 +495,7 @@ int main(void)
 	    STORY(labels_and_annotations_reach_the_copy_and_leave_it_and_nothing_restarts),
 	    STORY(an_unqueued_job_gets_as_many_pods_as_its_user_says),
 	    STORY(what_the_member_refuses_is_told_once_and_tried_again_with_the_next_edit),
+	    STORY(labels_do_not_wait_for_a_spec_that_is_refused),
 	    STORY(an_edit_is_carried_over_once_whatever_dies),
 	    STORY(an_edit_that_is_taken_back_while_it_is_under_way_is_taken_back_there_too),
 	    STORY(an_edit_before_the_copy_is_known_reaches_it),
