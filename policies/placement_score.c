@@ -47,7 +47,19 @@ static bool affinity_selects(const struct cluster_affinity *a, const struct clus
 	return fields_match(a, c);
 }
 
-static bool find_group(const struct placement_spec *p, const struct cluster_spec *c, uint32_t *ret)
+/* The place among the clusters that the queue names. */
+static bool find_place(const struct placement_spec *p, const struct cluster_spec *c, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < p->n_only; i++)
+		if (span_eq(p->only[i], c->name)) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+static bool find_affinity(const struct placement_spec *p, const struct cluster_spec *c,
+			  uint32_t *ret)
 {
 	*ret = 0;
 	for (uint32_t i = 0; i < p->n_affinities; i++)
@@ -56,6 +68,11 @@ static bool find_group(const struct placement_spec *p, const struct cluster_spec
 			return true;
 		}
 	return p->n_affinities == 0;
+}
+
+static bool find_group(const struct placement_spec *p, const struct cluster_spec *c, uint32_t *ret)
+{
+	return find_affinity(p, c, ret) && (!p->n_only || find_place(p, c, ret));
 }
 
 static bool serves(const struct cluster_spec *c, const struct api_kind *kind)

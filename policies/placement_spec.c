@@ -42,6 +42,9 @@ int placement_spec_check(const struct placement_spec *s, struct err *reterr)
 	if (s->n_spread > POD_SET_MAX_TERMS)
 		return too_many(reterr, "spec.placement.spreadConstraints", s->n_spread,
 				POD_SET_MAX_TERMS);
+	if (s->n_only > PLACEMENT_MAX_AFFINITIES)
+		return too_many(reterr, "clusters of the queue", s->n_only,
+				PLACEMENT_MAX_AFFINITIES);
 	for (size_t i = 0; i < s->n_affinities; i++) {
 		int r = check_affinity(&s->affinities[i], i, reterr);
 		if (r < 0)
@@ -81,6 +84,7 @@ struct placement_spec placement_spec_dup(struct arena *a, const struct placement
 	for (size_t i = 0; i < from->n_refusals; i++)
 		refusals[i] = (struct placement_refusal){arena_span(a, from->refusals[i].cluster),
 							 arena_span(a, from->refusals[i].why)};
+	to.only = label_values_dup(a, from->only, from->n_only);
 	to.affinities = aff;
 	to.tolerations = tol;
 	to.spread = spread;

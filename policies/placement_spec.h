@@ -49,6 +49,10 @@ struct placement_spec {
 	 * every cluster. The first group in which some cluster fits wins. */
 	const struct cluster_affinity *affinities;
 	size_t n_affinities;
+	/* Clusters that the job's queue names, in its order, which goes before that of the
+	 * affinities; none: it names none. */
+	const struct span *only;
+	size_t n_only;
 	const struct toleration *tolerations; /* clusterTolerations */
 	size_t n_tolerations;
 	const struct spread_constraint *spread;

@@ -225,6 +225,7 @@ static void put_placement(struct buf *b, const struct placement_spec *s)
 		put_exprs(b, a->labels.exprs, a->labels.n_exprs);
 		put_exprs(b, a->fields, a->n_fields);
 	}
+	put_spans(b, s->only, s->n_only);
 	put_num(b, s->n_tolerations);
 	for (size_t i = 0; i < s->n_tolerations; i++) {
 		put_span(b, s->tolerations[i].key);

@@ -269,7 +269,7 @@ size_t verdict_sentence(const struct fleet *f, const struct verdict *v, int64_t 
 		add(&t, "the cluster reports no nodes");
 		break;
 	case VERDICT_AFFINITY_MISMATCH:
-		add(&t, "the policy does not select this cluster");
+		add(&t, "the policy, or the clusters of its queue, leave this cluster out");
 		break;
 	case VERDICT_TAINTED:
 		add(&t, "the cluster has taint ");

@@ -6,6 +6,7 @@
 #include "core/admission/settle.h"
 #include "core/dispatch/amend.h"
 #include "core/dispatch/prepare.h"
+#include "core/kueue/multikueue.h"
 #include "core/kueue/topology.h"
 #include "core/kueue/workload.h"
 #include "core/pod_constraint.h"
@@ -357,6 +358,7 @@ static int make_ask(struct core *c, struct job *j, const struct propagation_poli
 		return r;
 	struct api_kind kind = {span_of(kind_api_version(j->kind, api_version)),
 				span_of(j->kind->kind)};
+	multikueue_narrow(c, j, &mem, &placement);
 	placement.n_refusals = prepare_refusals(c, j, &mem, &placement.refusals);
 	r = placer_ask_ref(c->placer, *ret_shape, &placement, &kind, ret, reterr);
 	if (r < 0)

@@ -9,6 +9,7 @@
 #include "core/dispatch/dependency_record.h"
 #include "core/job.h"
 #include "core/kueue/claim.h"
+#include "core/kueue/multikueue.h"
 #include "core/member_event.h"
 #include "core/swap/swap_hold.h"
 
@@ -246,6 +247,7 @@ void member_observe(struct core *c, const struct store_object *o)
 		cursors_load(c, m);
 		dependency_record_restore(c, m);
 		join(c, m, tree);
+		multikueue_members_changed(c);
 	}
 	if (m->deleting || m->dead)
 		m->unjoin_at = c->now;
@@ -324,6 +326,7 @@ void member_forget(struct core *c, struct span name)
 	map_remove(&c->members_by_name, name);
 	c->members.items[m->number] = NULL;
 	member_free(c, m);
+	multikueue_members_changed(c);
 }
 
 void member_state(struct core *c, struct member *m, const struct fact *f)

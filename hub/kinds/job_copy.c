@@ -294,6 +294,11 @@ int job_copy_tree(const struct kind *k, struct cJSON *job, const struct job_copy
 	if (!policy)
 		return err_set(reterr, ERR_INVALID, "spec.%s is not an object", s->policy);
 	json_set_bool(policy, "suspend", o->suspend);
+	/* Whoever writes for MultiKueue hands the job to its manager: here, to the hub. On the
+	 * member it is the kind's own controller's. */
+	const char *manager = json_str(policy, "managedBy");
+	if (manager && strcmp(manager, JOB_MANAGER_MULTIKUEUE) == 0)
+		json_remove(policy, "managedBy");
 	if (s->hub_ttl)
 		json_remove(policy, "ttlSecondsAfterFinished");
 	/* KubeRay suspends only jobs that take their cluster down, and an idle cluster would hold

@@ -19,5 +19,7 @@
 #define JOB_KEY_SAFE_TO_EVICT		"cluster-autoscaler.kubernetes.io/safe-to-evict"
 #define JOB_KEY_QUEUED_POOL		"cloud.google.com/gke-queued" /* taint of queued node pools */
 #define JOB_KEY_LAST_APPLIED		"kubectl.kubernetes.io/last-applied-configuration"
+/* spec.managedBy of a job that is written for MultiKueue. */
+#define JOB_MANAGER_MULTIKUEUE "kueue.x-k8s.io/multikueue"
 
 #endif

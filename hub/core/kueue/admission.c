@@ -10,6 +10,7 @@
 #include "core/kueue/claim.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
+#include "core/kueue/multikueue.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_meter.h"
 #include "core/kueue/queue_status.h"
@@ -78,6 +79,7 @@ static void admitted(struct core *c, struct workload *w, bool had_checks)
 				SPAN_ARGS(queue));
 	if (w->job && w->job->domains && !domain_is_exclusive(w->job))
 		workload_set_domains(c, w, w->job->domains);
+	multikueue_placed(c, w);
 	queue_meter_admitted(c, w, had_checks);
 	start_clock(c, w);
 	workload_count_usage(c, w);
@@ -105,7 +107,7 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 		       SPAN_ARGS(queue), (c->now - w->queue_order) / USEC_PER_SEC);
 	if (n_checks) {
 		workload_set_checks(c, w, checks, n_checks);
-		if (c->kueue->settings.observability)
+		if (multikueue_others(c, checks, n_checks) && c->kueue->settings.observability)
 			workload_set_condition(c, w, "Admitted", false,
 					       "UnsatisfiedAdmissionChecks",
 					       "The workload has not all checks ready");
@@ -130,12 +132,13 @@ static bool try_entry(struct core *c, struct kueue_entry *e, bool promised)
 	struct workload *w = e->workload->owner;
 	const char *checks[MAX_CHECKS];
 	size_t n = checks_of(c, e, checks);
+	bool waits = multikueue_others(c, checks, n) > 0;
 
 	admission_record_take(w, &e->assignment);
-	bool placed = n == 0 && place(c, w);
+	bool placed = !waits && place(c, w);
 	/* One that starves has its quota now, and a cluster that is kept free for it. */
-	w->ahead = n == 0 && !placed && promised && starvation_promise(c, w->job);
-	if (n == 0 && !placed && !w->ahead) {
+	w->ahead = !waits && !placed && promised && starvation_promise(c, w->job);
+	if (!waits && !placed && !w->ahead) {
 		workload_drop_sets(w);
 		return false;
 	}
@@ -213,7 +216,8 @@ static bool is_worth_it(struct core *c, struct kueue_entry *e)
 	struct workload *w = e->workload->owner;
 	const char *checks[MAX_CHECKS];
 
-	if (!w->job || w->job->digest.provisioning_request.len || checks_of(c, e, checks))
+	if (!w->job || w->job->digest.provisioning_request.len ||
+	    multikueue_others(c, checks, checks_of(c, e, checks)))
 		return e->victims.items.len > 0;
 	admission_record_take(w, &e->assignment);
 	bool fine = admission_ask_make(c, w);

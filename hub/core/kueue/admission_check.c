@@ -6,8 +6,10 @@
 
 void admission_check_free(struct admission_check *a)
 {
-	if (a)
-		free(a->controller);
+	if (!a)
+		return;
+	free(a->controller);
+	free(a->config);
 	free(a);
 }
 
@@ -25,6 +27,11 @@ static bool is_active(struct span json)
 	return false;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return !a || !b ? a == b : strcmp(a, b) == 0;
+}
+
 void admission_check_observe(struct core *c, const struct store_object *o)
 {
 	struct admission_check *a = xcalloc(1, sizeof(*a));
@@ -34,10 +41,14 @@ void admission_check_observe(struct core *c, const struct store_object *o)
 		controller = json_text_plain(controller);
 		a->controller = xstrndup(controller.ptr, controller.len);
 	}
+	if (json_text_path(o->json, &controller, "spec", "parameters", "name", NULL) == 0) {
+		controller = json_text_plain(controller);
+		a->config = xstrndup(controller.ptr, controller.len);
+	}
 	a->active = is_active(o->json);
 	provisioning_config_changed(c);
 	struct admission_check *was = map_put(&c->kueue->checks, o->key.name, a);
-	bool same = was && was->active == a->active;
+	bool same = was && was->active == a->active && is_same(was->config, a->config);
 	admission_check_free(was);
 	if (!same)
 		cluster_queue_review_all(c);

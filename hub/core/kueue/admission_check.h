@@ -8,6 +8,7 @@
 
 struct admission_check {
 	char *controller;
+	char *config; /* name of its parameters, or NULL */
 	bool active;
 };
 

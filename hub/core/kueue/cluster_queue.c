@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "core/kueue/admission_check.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/multikueue.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/quota_decode.h"
 #include "core/kueue/topology.h"
@@ -121,7 +122,8 @@ static bool checks_work(const struct core *c, const struct cluster_queue *q)
 		if (!a || !a->active)
 			return false;
 	}
-	return true;
+	const char *words;
+	return !multikueue_problem(c, q, &words);
 }
 
 /* Whether every flavor's Topology exists; those that do not are told. */
@@ -296,6 +298,9 @@ static void find_check_problems(const struct core *c, const struct cluster_queue
 	if (inactive.len)
 		add_problem(p, "AdmissionCheckInactive", "references inactive AdmissionCheck(s)",
 			    buf_span(&inactive));
+	const char *words, *reason = multikueue_problem(c, q, &words);
+	if (reason)
+		add_problem(p, reason, words, SPAN_NONE);
 }
 
 const char *cluster_queue_activity(const struct core *c, const struct cluster_queue *q,

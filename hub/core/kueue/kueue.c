@@ -5,6 +5,7 @@
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/multikueue.h"
 #include "core/kueue/priority_class.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/provisioning_config.h"
@@ -82,6 +83,7 @@ void kueue_close(struct core *c)
 	map_done(&k->local_queues);
 	map_done(&k->classes);
 	map_done(&k->checks);
+	multikueue_done(k);
 	topologies_done(k);
 	map_done(&k->workloads);
 	vec_done(&k->locals_by_number);
@@ -111,6 +113,8 @@ bool kueue_is_interesting(const struct kind *kind)
 	case TYPE_ADMISSION_CHECK:
 	case TYPE_TOPOLOGY:
 	case TYPE_PROVISIONING_REQUEST_CONFIG:
+	case TYPE_MULTI_KUEUE_CONFIG:
+	case TYPE_MULTI_KUEUE_CLUSTER:
 	case TYPE_WORKLOAD:
 		return true;
 	default:
@@ -144,6 +148,12 @@ bool kueue_observe(struct core *c, const struct kind *kind, const struct store_o
 		return true;
 	case TYPE_PROVISIONING_REQUEST_CONFIG:
 		provisioning_config_changed(c);
+		return true;
+	case TYPE_MULTI_KUEUE_CONFIG:
+		multikueue_observe_config(c, o);
+		return true;
+	case TYPE_MULTI_KUEUE_CLUSTER:
+		multikueue_observe_cluster(c, o);
 		return true;
 	case TYPE_WORKLOAD:
 		workload_observe(c, o);
@@ -179,6 +189,12 @@ bool kueue_observe_absent(struct core *c, const struct kind *kind, struct span n
 		return true;
 	case TYPE_PROVISIONING_REQUEST_CONFIG:
 		provisioning_config_changed(c);
+		return true;
+	case TYPE_MULTI_KUEUE_CONFIG:
+		multikueue_forget_config(c, name);
+		return true;
+	case TYPE_MULTI_KUEUE_CLUSTER:
+		multikueue_forget_cluster(c, name);
 		return true;
 	case TYPE_WORKLOAD:
 		workload_gone(c, ns, name);

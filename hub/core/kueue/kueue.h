@@ -83,13 +83,14 @@ struct kueue {
 	struct map cluster_queues;			   /* name -> struct cluster_queue */
 	struct map local_queues;			   /* ns/name -> struct local_queue */
 	struct VEC(struct local_queue *) locals_by_number; /* holes are NULL */
-	struct map classes;			/* WorkloadPriorityClass: name -> owned int32_t */
-	struct map checks;			/* AdmissionCheck: name -> struct admission_check */
-	struct VEC(struct topology) topologies; /* in order of name (topology.h) */
-	struct map workloads;			/* ns/name -> struct workload, those not finished */
-	struct VEC(struct workload *) dirty;	/* of no job; jobs' go with their job */
-	size_t n_freed;				/* the first of them gave quota back */
-	struct VEC(struct workload *) timers;	/* a heap by `timer` */
+	struct map classes; /* WorkloadPriorityClass: name -> owned int32_t */
+	struct map checks;  /* AdmissionCheck: name -> struct admission_check */
+	struct map multikueue_configs, multikueue_clusters; /* multikueue.h */
+	struct VEC(struct topology) topologies;		    /* in order of name (topology.h) */
+	struct map workloads;		      /* ns/name -> struct workload, those not finished */
+	struct VEC(struct workload *) dirty;  /* of no job; jobs' go with their job */
+	size_t n_freed;			      /* the first of them gave quota back */
+	struct VEC(struct workload *) timers; /* a heap by `timer` */
 	struct VEC(struct cluster_queue *) dirty_queues;
 	struct VEC(struct local_queue *) dirty_locals;
 	struct VEC(struct workload *) placing;	/* hold quota, wait for a member; holes are NULL */

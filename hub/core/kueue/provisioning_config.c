@@ -1,7 +1,9 @@
 #include "core/kueue/provisioning_config.h"
 
 #include "base/json.h"
+#include "core/kueue/active_condition.h"
 #include "core/kueue/admission_check.h"
+#include "core/kueue/multikueue.h"
 
 #include <errno.h>
 
@@ -102,48 +104,27 @@ void provisioning_config_changed(struct core *c)
 	c->kueue->checks_changed = true;
 }
 
-static bool stands(const struct cJSON *tree, const char *status, const char *reason,
-		   const char *message)
-{
-	json_foreach (json_path(tree, "status", "conditions", NULL), k) {
-		const char *type = json_str(k, "type"), *s = json_str(k, "status"),
-			   *r = json_str(k, "reason"), *m = json_str(k, "message");
-		if (type && strcmp(type, "Active") == 0)
-			return s && r && m && strcmp(s, status) == 0 && strcmp(r, reason) == 0 &&
-			       strcmp(m, message) == 0;
-	}
-	return false;
-}
-
-static void write_condition(struct core *c, struct span name)
+/* Only checks whose controller the hub is. */
+static void write_condition(struct core *c, const struct admission_check *a, struct span name)
 {
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_ADMISSION_CHECK);
 	struct provisioning_config config;
-	struct object_draft draft;
-	struct store_object o;
-	auto_json *tree = NULL;
-	auto_buf status = BUF_INIT;
-	char when[CLOCK_TEXT_MAX];
+	auto_buf message = BUF_INIT;
 	struct err err = ERR_INIT;
+	bool active;
 
-	if (registry_get(c->batch, kind, SPAN(""), name, &o) < 0 ||
-	    object_tree(&o, &tree, NULL) < 0)
+	if (multikueue_is_check(c, name)) {
+		const char *reason = multikueue_activity(c, a, &active, &message);
+		active_condition_write(c, kind, name, active, reason, message.ptr);
 		return;
+	}
 	auto_free char *check = xstrndup(name.ptr, name.len);
-	bool active = provisioning_config_read(c, check, &config, &err) == 0;
-	provisioning_config_done(&config);
-	const char *message = active ? "The admission check is active" : err.text;
-	const char *reason = active ? "Active" : "BadParametersRef";
-	if (stands(tree, active ? "True" : "False", reason, message))
+	if (!provisioning_config_is_check(c, check))
 		return;
-	buf_addf(&status,
-		 "{\"conditions\":[{\"type\":\"Active\",\"status\":\"%s\",\"reason\":\"%s\","
-		 "\"message\":",
-		 active ? "True" : "False", reason);
-	buf_add_json_str(&status, span_of(message));
-	buf_addf(&status, ",\"lastTransitionTime\":\"%s\"}]}", clock_format(c->now, when));
-	if (core_splice_status(c, kind, &o, buf_span(&status), false, &draft, NULL) == 0)
-		(void)core_put(c, kind, SPAN(""), name, &draft);
+	active = provisioning_config_read(c, check, &config, &err) == 0;
+	provisioning_config_done(&config);
+	active_condition_write(c, kind, name, active, active ? "Active" : "BadParametersRef",
+			       active ? "The admission check is active" : err.text);
 }
 
 bool provisioning_config_flush(struct core *c)
@@ -151,13 +132,12 @@ bool provisioning_config_flush(struct core *c)
 	if (!c->kueue->checks_changed)
 		return true;
 	map_foreach (&c->kueue->checks, e) {
-		const struct admission_check *a = e->value;
-		if (!a->controller || strcmp(a->controller, PROVISIONING_CONTROLLER) != 0)
-			continue;
 		if (registry_batch_full(c->batch) || registry_batch_room(c->batch) < 2)
 			return false;
-		write_condition(c, span_make(e->key, e->key_len));
+		write_condition(c, e->value, span_make(e->key, e->key_len));
 	}
+	if (!multikueue_flush_clusters(c))
+		return false;
 	c->kueue->checks_changed = false;
 	return true;
 }

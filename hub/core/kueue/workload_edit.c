@@ -36,6 +36,7 @@ void workload_edit_free(struct workload *w)
 	free(e->admission);
 	free(e->domains);
 	free(e->unhealthy);
+	free(e->cluster);
 	free(e);
 	w->edit = NULL;
 }
@@ -127,6 +128,14 @@ void workload_set_check(struct core *c, struct workload *w, const struct workloa
 							     .message = dup_or_null(e->message),
 							     .updates = dup_or_null(e->updates),
 							     .requeue_after = e->requeue_after});
+}
+
+void workload_set_cluster(struct core *c, struct workload *w, const char *cluster)
+{
+	struct workload_edit *e = edit_of(c, w);
+
+	free(e->cluster);
+	e->cluster = xstrdup(cluster);
 }
 
 void workload_set_requeue(struct core *c, struct workload *w)

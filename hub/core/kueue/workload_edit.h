@@ -29,6 +29,7 @@ struct workload_edit {
 	char *admission; /* NULL: to be taken away */
 	char *domains;	 /* or NULL */
 	char *unhealthy; /* JSON; "": to be taken away; NULL: as it stands */
+	char *cluster;	 /* or NULL */
 	struct VEC(struct check_edit) checks;
 	const char *evicted_for, *evicted_by; /* NULL: no eviction to count */
 };

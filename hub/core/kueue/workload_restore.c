@@ -8,6 +8,7 @@
 #include "core/kueue/compose.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/multikueue.h"
 #include "core/kueue/priority_boost.h"
 #include "core/kueue/priority_class.h"
 #include "core/kueue/provisioning_check.h"
@@ -180,7 +181,7 @@ static enum kueue_check_state check_state(struct span text)
 static void look_at_checks(struct core *c, struct workload *w, const struct workload_status *s)
 {
 	struct kueue_check *checks = xcalloc(s->n_checks + 1, sizeof(*checks));
-	size_t ready = 0;
+	size_t ready = 0, ours = 0;
 
 	for (size_t i = 0; i < s->n_checks; i++) {
 		const struct workload_check *k = &s->checks[i];
@@ -189,7 +190,9 @@ static void look_at_checks(struct core *c, struct workload *w, const struct work
 						 .state = state,
 						 .since = k->since,
 						 .requeue_after = k->requeue_after};
-		ready += state == KUEUE_CHECK_READY;
+		bool placed = multikueue_is_check(c, k->name);
+		ours += placed; /* it is Ready with the job's place */
+		ready += placed || state == KUEUE_CHECK_READY;
 		if (state == KUEUE_CHECK_REJECTED)
 			workload_event(c, w, "Warning", WORKLOAD_CONTROLLER,
 				       "AdmissionCheckRejected",
@@ -199,7 +202,7 @@ static void look_at_checks(struct core *c, struct workload *w, const struct work
 	}
 	if (!evict_by_checks(c, w, checks, s->n_checks) && w->unit->state == KUEUE_RESERVING &&
 	    ready == s->n_checks) {
-		w->ahead = w->job && s->n_checks == 0;
+		w->ahead = w->job && s->n_checks == ours;
 		admission_checks_ready(c, w);
 	}
 	free(checks);

@@ -82,6 +82,8 @@ struct workload_check_edit {
 	const char *updates;   /* podSetUpdates as JSON; NULL: none */
 };
 void workload_set_check(struct core *c, struct workload *w, const struct workload_check_edit *e);
+/* status.clusterName: where it runs. It goes with the admission. */
+void workload_set_cluster(struct core *c, struct workload *w, const char *cluster);
 /* status.requeueState as the record has it. */
 void workload_set_requeue(struct core *c, struct workload *w);
 /* status.schedulingStats: one more eviction. Both static. */

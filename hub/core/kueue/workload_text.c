@@ -22,7 +22,7 @@ static bool is_simple(const struct workload *w)
 {
 	const struct workload_edit *e = w->edit;
 
-	return e && e->conditions.len <= MAX_EDITS && !e->domains && !e->unhealthy &&
+	return e && e->conditions.len <= MAX_EDITS && !e->domains && !e->unhealthy && !e->cluster &&
 	       !e->checks.len && !e->has_requeue && !e->evicted_for && !w->past_execution;
 }
 

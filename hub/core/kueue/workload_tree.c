@@ -59,6 +59,7 @@ static void apply_admission(struct cJSON *status, const struct workload_edit *e)
 	struct cJSON *tree = NULL;
 
 	json_remove(status, "admission");
+	json_remove(status, "clusterName");
 	if (!e->admission)
 		return;
 	/* Only where it is looked into below is the tree of it needed. */
@@ -199,6 +200,8 @@ static void apply(struct cJSON *status, const struct workload *w, usec now)
 		apply_admission(status, e);
 	if (e->domains)
 		apply_domains(status, e->domains);
+	if (e->cluster)
+		json_set_str(status, "clusterName", e->cluster);
 	apply_unhealthy(status, e);
 	vec_foreach (&e->checks, k) {
 		if (k->reset)

@@ -36,6 +36,7 @@ KINDS = {
     "rayjobs": ("/apis/ray.io/v1", True),
     "rayclusters": ("/apis/ray.io/v1", True),
     "workloads": ("/apis/kueue.x-k8s.io/v1beta2", True),
+    "admissionchecks": ("/apis/kueue.x-k8s.io/v1beta2", False),
     "clusterqueues": ("/apis/kueue.x-k8s.io/v1beta2", False),
     "provisioningrequests": ("/apis/autoscaling.x-k8s.io/v1", True),
     "podtemplates": ("/api/v1", True),

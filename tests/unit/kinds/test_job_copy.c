@@ -113,6 +113,19 @@ static void a_ray_jobs_submitter_is_told_to_be_the_jobs(void **state)
 	assert_string_equal(none, "");
 }
 
+static void a_copy_is_its_members_own_job(void **state)
+{
+	(void)state;
+	auto_free char *mine = copied("{'metadata':{'name':'j'},'spec':{'managedBy':"
+				      "'kueue.x-k8s.io/multikueue'," HEAD "}}",
+				      "managedBy", NULL);
+	assert_string_equal(mine, "");
+	auto_free char *other = copied(
+	    "{'metadata':{'name':'j'},'spec':{'managedBy':'ray.io/kuberay-operator'," HEAD "}}",
+	    "managedBy", NULL);
+	assert_string_equal(other, "\"ray.io/kuberay-operator\"");
+}
+
 static void a_job_without_a_spec_has_no_copy(void **state)
 {
 	(void)state;
@@ -280,6 +293,7 @@ int main(void)
 	    cmocka_unit_test(every_template_of_a_job_set_is_marked),
 	    cmocka_unit_test(a_ray_job_keeps_its_ttl_and_shuts_its_cluster_down),
 	    cmocka_unit_test(a_ray_jobs_submitter_is_told_to_be_the_jobs),
+	    cmocka_unit_test(a_copy_is_its_members_own_job),
 	    cmocka_unit_test(a_job_without_a_spec_has_no_copy),
 	    cmocka_unit_test(what_a_queue_owns_a_user_does_not_change),
 	    cmocka_unit_test(the_suspend_field_is_where_the_kind_has_it),

@@ -105,6 +105,38 @@ static void the_first_group_in_which_some_cluster_fits_wins(void **state)
 	world_done(&w);
 }
 
+/* c, then b: what the queue names, in its order, and of it what the policy selects. */
+static void clusters_that_a_queue_names_go_in_its_order(void **state)
+{
+	static const struct span queue[] = {SPAN("c"), SPAN("b"), SPAN("a")}, not_a[] = {SPAN("a")};
+	static const struct cluster_affinity policy = {.exclude = not_a, .n_exclude = 1};
+	static const struct placement_spec p = {
+	    .affinities = &policy, .n_affinities = 1, .only = queue, .n_only = 3};
+	struct world w = world_create();
+	uint32_t a = add_cluster(&w, "a"), b = add_cluster(&w, "b"), c = add_cluster(&w, "c"),
+		 d = add_cluster(&w, "d");
+	struct shape *s = gang(&w, 4, 100, 1);
+	struct ask *ask = ask_of(&w, s, &p);
+	struct placement_decision got;
+
+	add_nodes(&w, a, 1, 8000, 4);
+	add_nodes(&w, b, 1, 8000, 4);
+	add_nodes(&w, c, 1, 8000, 8);
+	add_nodes(&w, d, 1, 8000, 4);
+	assert_true(placement_decide(w.p, ask, NULL, 0, 0, &got));
+	assert_int_equal(got.cluster, c);
+	charge_pod(&w, c, 0, 0, 5, true);
+	assert_true(placement_decide(w.p, ask, NULL, 0, 0, &got));
+	assert_int_equal(got.cluster, b);
+	charge_pod(&w, b, 0, 0, 1, true);
+	assert_false(placement_decide(w.p, ask, NULL, 0, 0, &got));
+	charge_pod(&w, c, 0, 0, 5, false);
+	charge_pod(&w, b, 0, 0, 1, false);
+	placer_ask_unref(w.p, ask);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
 static void only_healthy_serving_untainted_clusters_are_candidates(void **state)
 {
 	static const struct taint taint = {SPAN("cluster.karmada.io/not-ready"), SPAN(""),
@@ -405,6 +437,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(affinity_selects_by_names_labels_fields_and_exclusion),
 	    cmocka_unit_test(the_first_group_in_which_some_cluster_fits_wins),
+	    cmocka_unit_test(clusters_that_a_queue_names_go_in_its_order),
 	    cmocka_unit_test(only_healthy_serving_untainted_clusters_are_candidates),
 	    cmocka_unit_test(the_score_prefers_holes_then_tightness_then_load_then_name),
 	    cmocka_unit_test(the_order_in_which_the_fleet_became_known_does_not_matter),

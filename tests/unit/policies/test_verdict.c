@@ -89,7 +89,8 @@ static void every_cluster_says_why_with_numbers(void **state)
 	       "the cluster has taint {maintenance=now:NoSchedule}, which the policy does not "
 	       "tolerate",
 	       "a clusterToleration in the policy, or the taint removed", "policy owner");
-	expect(&w, a, "h-unselected", "AffinityMismatch", "the policy does not select this cluster",
+	expect(&w, a, "h-unselected", "AffinityMismatch",
+	       "the policy, or the clusters of its queue, leave this cluster out",
 	       "another cluster affinity in the policy", "policy owner");
 
 	struct verdict all[8];
