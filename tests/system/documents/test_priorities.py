@@ -3,6 +3,7 @@
 both together with a node that fails under the job of high priority; its quota for both jobs, and
 for one of them."""
 
+import json
 import os
 
 from walk import EXAMPLES, check, documents_of, in_order, of, only, operator, people, rows, waits, \
@@ -99,6 +100,25 @@ def story_kueue_alone(fleet):
     o = next(o for o in workloads.objects.values() if o["metadata"]["namespace"] == "other")
     check(condition(o, "QuotaReserved").get("reason") == "TopologyPlacementFailed",
           "the quota is there, the nodes are not: two pools are taken", o["status"])
+
+
+def story_no_selector_means_none_in_the_new_version(fleet):
+    """In v1beta2 a queue without namespaceSelector keeps its meaning: it takes nobody, and says so"""
+    _, _, admin, user = start(fleet, 2)
+    apply_queue(admin)
+    old = fleet.client.get("clusterqueues", "training")
+    spec = {k: v for k, v in old["spec"].items() if k != "namespaceSelector"}
+    done = admin.run("apply", "-f", "-", stdin=json.dumps({
+        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue",
+        "metadata": {"name": "nobody"}, "spec": spec}))
+    check(done.returncode == 0 and "namespaceSelector" not in done.stderr, "it goes in", done)
+    admin("apply", "-f", "-", stdin=only(EXAMPLE, "LocalQueue").replace("training", "nobody"))
+    user("apply", "-f", "-", stdin=job_set("background").replace(
+        "queue-name: training", "queue-name: nobody"))
+    text = "Workload namespace doesn't match ClusterQueue selector"
+    fleet.watch("workloads").await_state("its job is told", of(
+        "background", lambda o: text in condition(o, "QuotaReserved").get("message", "")))
+    check(text in user.muster("why", "jobset/background"), "muster why says: " + text)
 
 
 def story_hot_swap_alone(fleet):
