@@ -35,14 +35,14 @@ struct span http_lws_custom_header(struct http_conn *c, struct arena *mem, const
 
 static bool read_params(struct http_conn *c, struct http_request *r)
 {
-	for (int i = 0;; i++) {
+	/* An empty fragment ("a=1&&b=2") and the end look alike, but all their lengths, with the
+	 * separators between them, make the total. */
+	int total = lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_URI_ARGS), seen = 0;
+	for (int i = 0; seen < total; i++) {
 		int n = lws_hdr_fragment_length(c->wsi, WSI_TOKEN_HTTP_URI_ARGS, i);
 		struct span rest;
 		char *text;
-		if (n <= 0)
-			/* An empty fragment ("a=1&&b=2") and the end look alike; try one more. */
-			if (lws_hdr_fragment_length(c->wsi, WSI_TOKEN_HTTP_URI_ARGS, i + 1) <= 0)
-				return true;
+		seen += (n > 0 ? n : 0) + 1;
 		if (n <= 0)
 			continue;
 		if (r->n_params == HTTP_MAX_PARAMS)
@@ -55,6 +55,7 @@ static bool read_params(struct http_conn *c, struct http_request *r)
 		r->params[r->n_params].value = rest.ptr ? rest : SPAN("");
 		r->n_params++;
 	}
+	return true;
 }
 
 bool http_lws_read_request(struct http_conn *c, struct http_exchange *x, struct span path)

@@ -31,6 +31,13 @@ class Lists(Case):
         self.must(200, self.client.delete(CM + "/l-99"))
         self.must(201, self.client.post(CM, config_map("l-24", {"n": "4"})))
 
+    def test_empty_parameters_hide_none_behind_them(self):
+        for query in ("&limit=1", "&&limit=1", "&&&&&limit=1", "a&&&limit=1", "=&&=&limit=1&&"):
+            page = self.must(200, self.client.get(CM + "?" + query))
+            self.assertEqual(len(page["items"]), 1, query)
+        self.must(200, self.client.call("DELETE", CM + "/l-00?&&&&dryRun=All"))
+        self.must(200, self.client.get(CM + "/l-00"))
+
     def test_the_rest_is_counted_without_selectors(self):
         total = len(self.must(200, self.client.get(CM))["items"])
         page = self.must(200, self.client.get(CM, limit=7))
