@@ -27,25 +27,28 @@ static void apply_done(struct apply *a)
 	store_read_end(a->reader);
 }
 
-static int check_version(const struct call *c, const struct cJSON *config, struct err *reterr)
+int apply_check_version(const struct cJSON *config, const char *group, const char *version,
+			const char *kind, struct err *reterr)
 {
-	const char *version = json_str(config, "apiVersion"), *kind = json_str(config, "kind");
-	struct span group, number;
+	const char *said = json_str(config, "apiVersion"), *its_kind = json_str(config, "kind");
+	struct span its_group, number;
 
-	kind_split_api_version(span_of(version ? version : ""), &group, &number);
-	if (kind && strcmp(kind, c->kind->kind) == 0 && span_is(group, c->kind->group) &&
-	    span_is(number, c->kind->version))
+	kind_split_api_version(span_of(said ? said : ""), &its_group, &number);
+	if (its_kind && strcmp(its_kind, kind) == 0 && span_is(its_group, group) &&
+	    span_is(number, version))
 		return 0;
 	return err_set(reterr, ERR_BAD_REQUEST, "invalid object type: %.*s/%.*s, Kind=%.100s",
-		       (int)(group.len < 100 ? group.len : 100), group.ptr,
-		       (int)(number.len < 100 ? number.len : 100), number.ptr, kind ? kind : "");
+		       (int)(its_group.len < 100 ? its_group.len : 100), its_group.ptr,
+		       (int)(number.len < 100 ? number.len : 100), number.ptr,
+		       its_kind ? its_kind : "");
 }
 
 /* A custom resource that says no name has that of the path. */
 static int check_config(const struct call *c, struct cJSON *config, struct err *reterr)
 {
 	struct cJSON *metadata = json_ensure_object(config, "metadata");
-	int r = check_version(c, config, reterr);
+	int r =
+	    apply_check_version(config, c->kind->group, c->kind->version, c->kind->kind, reterr);
 
 	if (!r && !metadata)
 		r = err_set(reterr, ERR_BAD_REQUEST, "metadata must be an object");
@@ -168,14 +171,19 @@ static void update(struct call *c, struct apply *a)
 {
 	struct meta_write meta = write_meta(c);
 	struct err e = ERR_INIT;
+	const struct apply_part *part = write_of(c)->part;
 	int r = write_tree(c, &a->stored, &a->live, &e);
 
+	if (!r && part)
+		r = part->configure(c, a->live, &a->config, &e);
 	if (!r)
 		r = merge(c, a, &e);
 	if (r && a->conflicts.n) {
 		fail_conflict(c, a, &e);
 		return;
 	}
+	if (!r && part)
+		r = part->settle(c, a->live, a->object, &e);
 	if (!r)
 		r = update_admit(c, a->live, a->object, true, &e);
 	if (r) {
@@ -206,13 +214,13 @@ static void attempt(struct call *c)
 			    "error strict decoding YAML: error converting "
 			    "YAML to JSON: yaml: unmarshal errors:\n  %.*s",
 			    (int)w->duplicates.len - 1, w->duplicates.ptr);
-	if (!r)
+	if (!r && !w->part)
 		r = check_config(c, a.config, &e);
 	if (!r) {
 		w->conditional = meta_is_conditional(a.config);
 		r = write_read(c, c->info.name, &a.reader, &a.stored, &e);
 	}
-	if (r == -ENOENT && !c->info.subresource.len)
+	if (r == -ENOENT && !c->info.subresource.len && !w->part)
 		create(c, &a);
 	else if (r)
 		write_fail(c, &e);
@@ -240,4 +248,14 @@ static void begin(struct call *c)
 void call_apply(struct call *c)
 {
 	write_begin(c, begin);
+}
+
+void apply_part(struct call *c, const struct apply_part *part)
+{
+	struct write *w = write_of(c);
+
+	w->part = part;
+	w->through = part->name;
+	w->view = part->view;
+	begin(c);
 }

@@ -1,5 +1,6 @@
 #include "api/scale.h"
 
+#include "api/apply.h"
 #include "api/decode.h"
 #include "api/update.h"
 #include "api/write.h"
@@ -139,6 +140,21 @@ static int read_change(struct call *c, const struct cJSON *scale, struct cJSON *
 	return r ? r : patch_apply(type, c->kind, scale, patch, ret, reterr);
 }
 
+static int check_replicas(struct call *c, const struct cJSON *given, int64_t *ret,
+			  struct err *reterr)
+{
+	struct write *w = write_of(c);
+	auto_buf shown = BUF_INIT;
+
+	*ret = 0;
+	if (!given || (json_value_int64(given, ret) == 0 && *ret >= 0 && *ret <= INT32_MAX))
+		return 0;
+	json_print(given, &shown);
+	field_errors_add(&w->errors, FIELD_INVALID, "spec.replicas", shown.ptr, "%s",
+			 "should be a non-negative integer");
+	return status_set_invalid(reterr, c->kind, w->name, &w->errors);
+}
+
 /* The object with the replicas, and the version if one was named, of the changed Scale. */
 static int write_back(struct call *c, struct cJSON *object, const struct cJSON *old_scale,
 		      const struct cJSON *scale, struct err *reterr)
@@ -150,14 +166,9 @@ static int write_back(struct call *c, struct cJSON *object, const struct cJSON *
 	char last[256];
 	int64_t replicas = 0;
 
-	if (given &&
-	    (json_value_int64(given, &replicas) < 0 || replicas < 0 || replicas > INT32_MAX)) {
-		auto_buf shown = BUF_INIT;
-		json_print(given, &shown);
-		field_errors_add(&w->errors, FIELD_INVALID, "spec.replicas", shown.ptr, "%s",
-				 "should be a non-negative integer");
-		return status_set_invalid(reterr, c->kind, w->name, &w->errors);
-	}
+	int r = check_replicas(c, given, &replicas, reterr);
+	if (r)
+		return r;
 	at = walk(object, c->kind->scale->spec_replicas, last, sizeof(last));
 	if (!at)
 		return err_set(reterr, ERR_INTERNAL, "the object has no place for replicas");
@@ -206,6 +217,70 @@ static void attempt(struct call *c)
 		write_submit(c, COMMAND_UPDATE, object, o.revision, PROPAGATE_DEFAULT);
 }
 
+/* ---- apply ---- */
+
+/* apimachinery's ScaleHandler: who owns the replicas of the Scale owns the field behind them, as
+ * the object of the same manager through this door; the rest of a Scale is nobody's. */
+static int configure(struct call *c, struct cJSON *live, struct cJSON **config, struct err *reterr)
+{
+	auto_json *before = scale_of(c->kind, live), *ours = json_object();
+	const struct cJSON *meta = json_get(*config, "metadata");
+	struct cJSON *given = json_path(*config, "spec", "replicas", NULL), *at;
+	auto_buf text = BUF_INIT;
+	char last[256];
+	int64_t replicas;
+	int r = apply_check_version(*config, "autoscaling", "v1", "Scale", reterr);
+
+	if (!r)
+		r = check_kind(*config, reterr);
+	if (!r && json_get(meta, "managedFields"))
+		r = err_set(reterr, ERR_BAD_REQUEST, "metadata.managedFields must be nil");
+	if (!r)
+		r = check_identity(c, *config, before, reterr);
+	if (!r)
+		r = check_replicas(c, given, &replicas, reterr);
+	if (r)
+		return r;
+	if (given && !json_is(given, JSON_NULL)) {
+		at = walk(ours, c->kind->scale->spec_replicas, last, sizeof(last));
+		json_set_int(at, last, replicas);
+	}
+	if (json_str(meta, "resourceVersion"))
+		json_set_str(json_ensure_object(ours, "metadata"), "resourceVersion",
+			     json_str(meta, "resourceVersion"));
+	/* Read again: what was made does not compare with what was parsed. */
+	json_print(ours, &text);
+	json_free(*config);
+	*config = NULL;
+	return json_parse(buf_span(&text), NULL, config, reterr);
+}
+
+/* Replicas that nobody says any more are none: the Go type knows no absence. */
+static int settle(struct call *c, struct cJSON *live, struct cJSON *object, struct err *reterr)
+{
+	const char *path = c->kind->scale->spec_replicas;
+	char last[256];
+	struct cJSON *at;
+
+	if (walk(object, path, NULL, 0))
+		return 0;
+	if (!walk(live, path, NULL, 0))
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "the spec replicas field \"%s\" cannot be empty", path);
+	at = walk(object, path, last, sizeof(last));
+	if (at)
+		json_set_int(at, last, 0);
+	return 0;
+}
+
+static void attempt_apply(struct call *c)
+{
+	static const struct apply_part scale = {"scale", configure, settle, view};
+	apply_part(c, &scale);
+}
+
+/* ---- the door ---- */
+
 static void read_scale(struct call *c)
 {
 	auto_json *object = NULL, *scale = NULL;
@@ -233,7 +308,9 @@ void call_scale(struct call *c)
 	if (c->info.verb == API_GET) {
 		call_to_worker(c, read_scale);
 	} else if (c->info.verb == API_UPDATE || c->info.verb == API_PATCH) {
-		write_begin(c, attempt);
+		bool applies = c->info.verb == API_PATCH &&
+			       negotiate_body(c->request->content_type) == BODY_APPLY_PATCH;
+		write_begin(c, applies ? attempt_apply : attempt);
 	} else {
 		call_refuse(c, ERR_METHOD_NOT_ALLOWED);
 		call_finish(c);

@@ -10,6 +10,7 @@
 #include "kube/meta.h"
 #include "kube/object.h"
 
+struct apply_part;
 struct cJSON;
 
 /* DESIGN section 2: "five times for a request without resourceVersion, else 409". */
@@ -36,6 +37,7 @@ struct write {
 	char manager[MANAGED_MAX_NAME + 1]; /* fieldManager, or of the user agent */
 	bool named_manager;		    /* the request gave it */
 	const char *through; /* the subresource that managedFields name; NULL: the request's */
+	const struct apply_part *part;	 /* apply.h; or NULL */
 	void (*attempt)(struct call *c); /* on a worker */
 	void (*view)(struct call *c);	 /* turns the answered object into another; or NULL */
 	void (*finish)(struct call *c);	 /* on the loop: write_finish, or what calls it */

@@ -171,7 +171,9 @@ static int find_conflicts(struct apply *a, struct managed_versions *v,
 		changed = field_set_intersection(mem, &e->set, &changed);
 		changed = field_set_difference(mem, &changed, &a->allowed);
 		if (!field_set_is_empty(&changed))
-			list[n++] = (struct managed_conflict){e, changed};
+			list[n++] = strcmp(a->w->subresource, "scale") == 0
+					? managed_conflict_of_scale(mem, e)
+					: (struct managed_conflict){e, changed};
 	}
 	if (!n)
 		return 0;

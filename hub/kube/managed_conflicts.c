@@ -14,6 +14,19 @@ static void print_manager(const struct managed_entry *e, struct buf *out)
 		buf_addf(out, " using %s", e->api_version);
 }
 
+struct managed_conflict managed_conflict_of_scale(struct arena *mem, const struct managed_entry *e)
+{
+	static struct field_child replicas[] = {
+	    {.key = {FIELD_NAME, {"replicas", 8}}, .set = {.here = true}}};
+	static struct field_child spec[] = {
+	    {.key = {FIELD_NAME, {"spec", 4}}, .set = {.n = 1, .children = replicas}}};
+	struct managed_entry *shown = arena_new(mem, struct managed_entry);
+
+	*shown = *e;
+	shown->api_version = "autoscaling/v1";
+	return (struct managed_conflict){shown, {.n = 1, .children = spec}};
+}
+
 struct count {
 	size_t n;
 	const struct managed_conflict *of;

@@ -13,6 +13,9 @@ struct managed_conflict {
 	struct field_set set; /* what it owns of that which would change */
 };
 
+/* A conflict over replicas as it is told to who applies a Scale: in the Scale's words. */
+struct managed_conflict managed_conflict_of_scale(struct arena *mem, const struct managed_entry *e);
+
 /* Sorts the list by manager and fills *out, in the arena. Empty sets are left out. */
 void managed_conflicts_tell(struct arena *mem, struct managed_conflict *list, size_t n,
 			    struct managed_conflicts *out);

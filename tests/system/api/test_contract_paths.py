@@ -307,6 +307,50 @@ class Scale(Case):
         self.assertEqual(self.replicas(), 0)
 
 
+    def apply(self, replicas, manager, force=None, **more):
+        return self.client.patch(self.PATH, {**self.scale(), "spec": (
+            {} if replicas is None else {"replicas": replicas}), **more}, kind="apply",
+            fieldManager=manager, **({"force": force} if force else {}))
+
+    def owners(self):
+        o = self.must(200, self.client.get(WIDGETS + "/s"))
+        return {(e["manager"], e["operation"], e.get("subresource", "")): e["fieldsV1"]
+                for e in o["metadata"]["managedFields"]
+                if "f:replicas" in e["fieldsV1"].get("f:spec", {})}
+
+    def test_who_applies_a_scale_owns_the_replicas(self):
+        self.client.patch(self.PATH, {"spec": {"replicas": 4}}, fieldManager="s")
+        s = self.fails(409, "Conflict", self.apply(5, "hpa"))
+        self.assertEqual(s["message"], "Apply failed with 1 conflict: conflict with \"s\" with "
+                         "subresource \"scale\" using autoscaling/v1: .spec.replicas")
+        self.assertEqual(self.replicas(), 4)
+        self.assertEqual(self.must(200, self.apply(4, "hpa"))["spec"], {"replicas": 4})
+        self.assertEqual(set(self.owners()), {("s", "Update", "scale"),
+                                              ("hpa", "Apply", "scale")})
+        got = self.must(200, self.apply(6, "hpa", force="true"))
+        self.assertEqual((got["kind"], got["spec"]), ("Scale", {"replicas": 6}))
+        self.assertEqual(self.owners(), {
+            ("hpa", "Apply", "scale"): {"f:spec": {"f:replicas": {}}}})
+        revision = self.must(200, self.client.get(WIDGETS + "/s"))["metadata"]["resourceVersion"]
+        self.assertEqual(self.must(200, self.apply(6, "hpa"))["metadata"]["resourceVersion"],
+                         revision)
+        # What it does not say any more is none: a Scale knows no absence.
+        self.assertEqual(self.must(200, self.apply(None, "hpa"))["spec"], {})
+        self.assertEqual((self.replicas(), self.owners()), (0, {}))
+
+    def test_what_is_no_scale_is_not_applied(self):
+        for more in ({"kind": "Foo"}, {"apiVersion": "example.com/v1"},
+                     {"metadata": {"name": "other"}}):
+            self.fails(400, "BadRequest", self.apply(5, "hpa", **more))
+        self.fails(422, "Invalid", self.apply(-1, "hpa", force="true"))
+        self.fails(409, "Conflict", self.apply(2, "hpa", metadata={
+            "name": "s", "resourceVersion": "1"}))
+        self.fails(404, "NotFound", self.client.patch(
+            WIDGETS + "/nobody/scale", {**self.scale(name="nobody")}, kind="apply",
+            fieldManager="hpa"))
+        self.assertEqual(self.replicas(), 2)
+
+
 class Tokens(Case):
     """1.10, 1.12: a request for a token is of the account in the path."""
 
