@@ -169,6 +169,16 @@ static void stand(struct core *c, struct member *m, const struct member_pod *p, 
 		swap_check_node(c, m, j, p->node);
 }
 
+/* A node that is lost takes no deletion to its end; and one that is back ends the pod, not the
+ * other way round. */
+static void doom(const struct core *c, struct member *m, struct member_pod *p, bool deleting)
+{
+	const struct job *j = deleting && !p->over ? placed_job(c, m, p) : NULL;
+
+	p->doomed = deleting && !p->over &&
+		    (p->doomed || (j && p->node != NODE_NONE && swap_is_lost(c, m, j, p->node)));
+}
+
 /* One that was counted on is no more: while its job recovers its room is kept for the next. */
 static void lose(struct core *c, struct member *m, struct member_pod *p, uint32_t node)
 {
@@ -216,6 +226,7 @@ static void pod_apply(struct core *c, struct member *m, const struct pod_info *i
 	capacity_pod_release(c, m, p);
 	pod_charge(c, m, p, info);
 	stand(c, m, p, was_job, was, info->phase == POD_FAILED);
+	doom(c, m, p, info->deleting);
 	observe(c, m, p, info);
 	if (p->node == NODE_NONE && info->phase == POD_FAILED)
 		lose(c, m, p, was);

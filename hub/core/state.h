@@ -125,7 +125,8 @@ struct member_pod {
 	bool out;	/* on its way out: the ledger counts on the one that replaces it (swap/) */
 	bool exclusive; /* of a set with an exclusive topology */
 	bool gated;	/* waits for dispatch/ungater.h */
-	bool object;	/* kept as a Pod object in the mirror */
+	bool doomed; /* deleted while its node was lost: whoever waits for its end may wait long */
+	bool object; /* kept as a Pod object in the mirror */
 	bool seen;
 	uint16_t set;	 /* its pod set; good when observed */
 	uint32_t member; /* number */

@@ -1,6 +1,5 @@
 #include "core/swap/swap.h"
 
-#include "base/json.h"
 #include "base/num.h"
 #include "core/admission/pump.h"
 #include "core/dispatch/ungater.h"
@@ -200,114 +199,6 @@ bool swap_counts(const struct job *j, struct member *m, uint32_t set, uint32_t n
 	       ledger_expects(c->ledger, j->number, set, node);
 }
 
-/* Whether the node is one of the domain; of one that is gone nobody knows. */
-static bool is_in(const struct core *c, const struct member *m, uint32_t node, struct span labels)
-{
-	struct span key, value;
-
-	for (size_t pos = 0; node != NODE_NONE && json_text_next(labels, &pos, &key, &value);) {
-		struct span is = cluster_view_node_label(c->fleet, m->view, node, key);
-		if (is.len && !span_eq(is, json_text_plain(value)))
-			return false;
-	}
-	return true;
-}
-
-bool swap_shuns(const struct core *c, const struct member *m, const struct job *j,
-		struct span labels)
-{
-	const struct swap *s = j->swap;
-
-	if (!s || s->step == SWAP_RESERVED)
-		return s && !hot_swap_holds(c->fleet, c->ledger, j->number);
-	if (s->step != SWAP_SUSPECTED)
-		return true;
-	vec_foreach (&s->nodes, n)
-		if (!n->tolerated &&
-		    is_in(c, m, cluster_view_node_find(c->fleet, m->view, span_of(n->name)),
-			  labels))
-			return true;
-	return false;
-}
-
-/* ---- what is missing ---- */
-
-int32_t swap_priority(const struct job *j)
-{
-	return j->workload ? workload_priority(j->workload) : j->priority;
-}
-
-bool swap_is_of_placement(const struct job *j, const struct member *m, const struct member_pod *p)
-{
-	return p->member == m->number && (!p->epoch || p->epoch == (uint32_t)j->dispatch.epoch);
-}
-
-/* The lost node that the pod stands on and still tolerates; NULL. */
-static const struct lost_node *tolerated_by(const struct core *c, const struct member *m,
-					    const struct job *j, const struct member_pod *p)
-{
-	struct span name = cluster_view_node_name(c->fleet, m->view, p->node);
-
-	if (j->swap)
-		vec_foreach (&j->swap->nodes, n)
-			if (n->tolerated && n->due > c->now && span_is(name, n->name))
-				return n;
-	return NULL;
-}
-
-bool swap_stands(const struct core *c, const struct member *m, const struct job *j,
-		 const struct member_pod *p)
-{
-	if (p->node == NODE_NONE)
-		return false;
-	enum hot_swap_node state = hot_swap_node(c->fleet, m->view, p->node, j->shape, p->set);
-	return state == HOT_SWAP_NODE_OK ||
-	       (state == HOT_SWAP_NODE_TAINTED && tolerated_by(c, m, j, p));
-}
-
-/* When the first of its pods has to leave a node that it still tolerates; INT64_MAX: none has. */
-static usec leaves_at(const struct core *c, const struct member *m, const struct job *j)
-{
-	usec at = INT64_MAX;
-
-	vec_foreach (&j->pods, it) {
-		const struct member_pod *p = *it;
-		const struct lost_node *n =
-		    p->over || p->node == NODE_NONE || !swap_is_of_placement(j, m, p)
-			? NULL
-			: tolerated_by(c, m, j, p);
-		at = n ? num_min(at, n->due) : at;
-	}
-	return at;
-}
-
-int64_t swap_missing(const struct core *c, const struct member *m, const struct job *j,
-		     int64_t *counts)
-{
-	const struct job_shape *s = shape_spec(j->shape);
-	int64_t sum = 0, ready = 0;
-
-	for (size_t i = 0; i < s->n_sets; i++)
-		counts[i] = s->sets[i].count;
-	vec_foreach (&j->pods, it) {
-		const struct member_pod *p = *it;
-		if (!swap_is_of_placement(j, m, p) || p->set >= s->n_sets)
-			continue;
-		ready += p->ready;
-		if (p->over ? p->ready : swap_stands(c, m, j, p))
-			counts[p->set]--;
-	}
-	/* Those that succeeded and were cleaned up since are not listed any more. */
-	int64_t succeeded = num_max(0, (int64_t)j->ready_pods - ready);
-	for (size_t i = 0; i < s->n_sets; i++) {
-		int64_t n = num_min(succeeded, num_max(0, counts[i]));
-		succeeded -= n;
-		counts[i] = num_max(0, counts[i] - n);
-		sum += counts[i];
-	}
-	return sum;
-}
-
 /* ---- the run ---- */
 
 /* Nodes that are well again are not lost; the earliest time at which one of the others is. */
@@ -360,6 +251,8 @@ static void look_at_moving(struct core *c, struct job *j)
 	s->changed = false;
 	s->looked = fleet_version(c->fleet);
 	s->looked_at = c->now;
+	if (member_of(c, j))
+		swap_tell_stuck(c, j, member_of(c, j));
 	if (swap_hold_look(c, j) || swap_step(j) != SWAP_MOVING)
 		return;
 	swap_hold_drop(c, j);
@@ -392,7 +285,7 @@ static void look(struct swap_round *r, struct job *j)
 		s->next = c->now + LOOK_INTERVAL;
 		return;
 	}
-	usec due = recheck_nodes(c, m, j), leaves = leaves_at(c, m, j);
+	usec due = recheck_nodes(c, m, j), leaves = swap_leaves_at(c, m, j);
 	int64_t missing = swap_missing(c, m, j, counts);
 	s->next = leaves;
 	if (missing == 0 || (s->step == SWAP_SUSPECTED && s->nodes.len == 0))
@@ -401,6 +294,10 @@ static void look(struct swap_round *r, struct job *j)
 		s->next = due;
 	else if (s->step != SWAP_RESERVED || !hot_swap_holds(c->fleet, c->ledger, j->number))
 		swap_decide(r, j, m, counts, missing);
+	if (swap_step(j) != SWAP_RESERVED)
+		return;
+	swap_tell_stuck(c, j, m);
+	s->next = num_min(s->next, swap_stuck_due(j, m));
 }
 
 static usec due_at(const struct core *c, const struct job *j)
@@ -410,7 +307,7 @@ static usec due_at(const struct core *c, const struct job *j)
 	usec at = s->changed ? 0 : s->next;
 
 	if (s->step == SWAP_MOVING)
-		return swap_hold_due(c, j);
+		return num_min(swap_hold_due(c, j), m ? swap_stuck_due(j, m) : INT64_MAX);
 	/* What comes free on its own member is offered to it before anybody else. */
 	if (s->step == SWAP_WAITING && m && m->view != CLUSTER_NONE &&
 	    s->looked_here != cluster_view_version(c->fleet, m->view))

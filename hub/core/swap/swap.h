@@ -14,6 +14,11 @@
  * not needed is given back then. What moves to another member finds its room there kept
  * (swap_hold.h).
  *
+ * A pod that is deleted on a node whose kubelet is silent never ends: most controllers wait for it
+ * before they make another one, and a gang may not start elsewhere while it may still run. It
+ * counts as lost, and not as back when the node is; who is held up by such a pod is told so after a
+ * minute, with what its cluster's admin can do. The hub deletes no pod by force.
+ *
  * From the suspicion on, room that the gang's pods leave is kept for those that replace them
  * (swap_pod_lost), since a controller that restarts a whole gang empties good nodes too.
  *
@@ -47,6 +52,9 @@ bool swap_counts(const struct job *j, struct member *m, uint32_t set, uint32_t n
  * lost a node that was not decided about, or the job waits for room. */
 bool swap_shuns(const struct core *c, const struct member *m, const struct job *j,
 		struct span labels);
+
+/* Whether the node is gone, not ready, or tainted for the job's pods. */
+bool swap_is_lost(const struct core *c, const struct member *m, const struct job *j, uint32_t node);
 
 /* Decides whatever is due: before others are offered room. */
 void swap_run(struct core *c);

@@ -58,8 +58,8 @@ static void show_nodes(struct core *c, struct job *j)
 		workload_set_unhealthy(c, j->workload, names, n);
 }
 
-static void tell(struct core *c, struct job *j, const char *type, const char *reason,
-		 const struct buf *words)
+void swap_tell(struct core *c, struct job *j, const char *type, const char *reason,
+	       const struct buf *words)
 {
 	struct swap *s = j->swap;
 
@@ -69,6 +69,7 @@ static void tell(struct core *c, struct job *j, const char *type, const char *re
 	s->words = xstrdup(words->ptr);
 	s->reason = reason;
 	s->since = c->now;
+	s->told_stuck = false;
 	job_event_add(c, j, type, reason, "%s", words->ptr);
 	j->binding_dirty = true;
 	core_job_dirty(c, j);
@@ -263,7 +264,7 @@ static void make_room(struct swap_round *r, struct job *j, const struct member *
 	vec_foreach (&r->plan.victims, v)
 		evict(r->c, others->records.items[*v], j, lost);
 	reserve(r, j, m);
-	tell(r->c, j, "Normal", "HotSwap", &words);
+	swap_tell(r->c, j, "Normal", "HotSwap", &words);
 }
 
 /* ---- elsewhere, or nowhere ---- */
@@ -300,7 +301,7 @@ static void move(struct swap_round *r, struct job *j, const struct member *m, co
 		    "Hot-swap: %s; cluster %s cannot hold the gang any more, cluster %.*s can: it "
 		    "is taken back to start there.",
 		    lost, m->name, SPAN_ARGS(to ? to->name : SPAN("another")));
-	tell(r->c, j, "Warning", "HotSwap", &words);
+	swap_tell(r->c, j, "Warning", "HotSwap", &words);
 	bool kept = keep_room(r, j, m);
 	if (j->workload && workload_holds_quota(j->workload))
 		evict_workload(r->c, j->workload, &failures, words.ptr);
@@ -333,7 +334,7 @@ static void wait(struct swap_round *r, struct job *j, const struct member *m, in
 	bool again = j->swap->step == SWAP_WAITING;
 	j->swap->step = SWAP_WAITING;
 	if (!again)
-		tell(r->c, j, "Warning", "HotSwapWaiting", &words);
+		swap_tell(r->c, j, "Warning", "HotSwapWaiting", &words);
 	free(j->swap->words);
 	j->swap->words = xstrdup(words.ptr);
 }

@@ -75,6 +75,7 @@ void swap_hold_take(struct core *c, struct job *j, const struct member *to, stru
 	h->member = to->number;
 	h->slots = assignment_pack(c->fleet, to->view, slots, n, &h->slots_len);
 	h->shape = shape_dup_ref(shape);
+	h->until = c->now + SWAP_HOLD_MOST;
 	claim(c, j);
 	if (h->claimed)
 		write_row(c, j);
@@ -155,7 +156,7 @@ void swap_hold_leave(struct core *c, const struct member *m)
 static bool is_over(const struct core *c, const struct job *j, const struct swap_hold *h)
 {
 	return j->finished || j->deleting || j->gone || j->user_suspended || !place_of(c, h) ||
-	       (h->until && h->until <= c->now);
+	       h->until <= c->now;
 }
 
 bool swap_hold_look(struct core *c, struct job *j)
@@ -167,7 +168,7 @@ bool swap_hold_look(struct core *c, struct job *j)
 	claim(c, j);
 	if (!dispatch_is_free(&j->dispatch) || j->holds)
 		return true;
-	if (!h->until)
+	if (!h->tried)
 		h->until = c->now + SWAP_HOLD_MOST;
 	h->tried = true;
 	pump_try_now(c, j);
@@ -184,7 +185,7 @@ usec swap_hold_due(const struct core *c, const struct job *j)
 	if (!h->claimed)
 		return s->looked_at + LOOK_INTERVAL;
 	if (!dispatch_is_free(&j->dispatch) || j->holds)
-		return INT64_MAX;
+		return h->until;
 	if (!h->tried)
 		return 0;
 	return s->looked != fleet_version(c->fleet)
@@ -228,6 +229,7 @@ static void restore_one(struct core *c, const char *uid)
 	h->slots = xcalloc(h->slots_len + 1, 1);
 	memcpy(h->slots, value.ptr + sizeof(member), h->slots_len);
 	h->shape = j->shape ? shape_dup_ref(j->shape) : NULL;
+	h->until = c->now + SWAP_HOLD_MOST;
 	claim(c, j);
 }
 

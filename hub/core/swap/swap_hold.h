@@ -8,8 +8,8 @@
  * A claim in the ledger under a number of its own, since what the gang holds where it was is still
  * charged, and a row of truth "moving/UID" (STORE_AUX_SETTING), so that a restart keeps it. It is
  * out of the way when its own job is decided about, and ends when the job is placed, there or
- * elsewhere, is over, was not placed SWAP_HOLD_MOST after it could be, or the member leaves.
- * Core thread only.
+ * elsewhere, is over, or the member leaves; when its copy has not gone in SWAP_HOLD_MOST, since
+ * pods do not end there; and when it was not placed so long after it could be. Core thread only.
  */
 #include "core/state.h"
 #include "policies/evict_fit.h"
@@ -23,7 +23,7 @@ struct swap_hold {
 	size_t slots_len;
 	struct shape *shape; /* NULL after a restart, until the job has one again */
 	bool claimed, tried;
-	usec until; /* 0: the job is not free to be placed yet */
+	usec until;
 };
 
 /* Keeps the slots of the shape on the member for the job, which has a record (swap.h). */

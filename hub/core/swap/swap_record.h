@@ -15,9 +15,10 @@ struct lost_node {
 struct swap {
 	enum swap_step step;
 	struct VEC(struct lost_node) nodes;
-	bool changed; /* something of it did since it was looked at */
-	usec next;    /* when to look whatever happens; INT64_MAX: never */
-	usec since;   /* of the last decision that was told */
+	bool changed;	 /* something of it did since it was looked at */
+	usec next;	 /* when to look whatever happens; INT64_MAX: never */
+	usec since;	 /* of the last decision that was told */
+	bool told_stuck; /* that pods do not end, since then */
 	usec looked_at;
 	uint64_t looked, looked_here; /* versions then: of the fleet, of its member */
 	char *words;
@@ -42,6 +43,17 @@ int32_t swap_priority(const struct job *j);
 /* Whether the pod is bound to a node that is well, or that it tolerates for a while yet. */
 bool swap_stands(const struct core *c, const struct member *m, const struct job *j,
 		 const struct member_pod *p);
+/* A pod of the job that is deleted on a lost node, and does not end; NULL. */
+const struct member_pod *swap_stuck(const struct job *j, const struct member *m);
+/* When the job is to be told of such pods; INT64_MAX: not, or it was. */
+usec swap_stuck_due(const struct job *j, const struct member *m);
+/* Tells it when that is due, and takes it back when they are gone. */
+void swap_tell_stuck(struct core *c, struct job *j, const struct member *m);
+/* When the first of its pods has to leave a node that it still tolerates; INT64_MAX: none has. */
+usec swap_leaves_at(const struct core *c, const struct member *m, const struct job *j);
+/* What became of it: an event, the binding's condition, and what `why` says. */
+void swap_tell(struct core *c, struct job *j, const char *type, const char *reason,
+	       const struct buf *words);
 /* Pods of each set that are missing (counts[], as many as the shape has sets), and their sum. */
 int64_t swap_missing(const struct core *c, const struct member *m, const struct job *j,
 		     int64_t *counts);

@@ -208,8 +208,12 @@ static bool step_copy(struct model *m, struct model_copy *c, usec now)
 	bool all = c->pods.len > 0, any = false;
 
 	if (c->deleting) {
-		model_vanish(m, c);
-		return true;
+		bool hung = false;
+		vec_foreach (&c->pods, p)
+			hung |= (*p)->hung && !(*p)->gone;
+		if (!hung)
+			model_vanish(m, c);
+		return !hung;
 	}
 	if (!c->kind->is_job)
 		return false;

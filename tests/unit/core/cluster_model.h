@@ -26,7 +26,7 @@ struct model_pod {
 	size_t n_requests;
 	enum pod_phase phase;
 	uint64_t revision;
-	bool gone;
+	bool gone, hung; /* hung: deleted, and its node's kubelet is silent */
 	/* Scheduling gates: born with them, and has them still. A Job's pods have an index; those
 	 * of a JobSet stand in `replicas` Jobs of `job_pods` each. */
 	bool born_gated, gated;
@@ -69,6 +69,7 @@ struct model_event {
 	const void *what; /* the pod, copy or node; never freed before the model */
 	enum pod_phase pod_phase;
 	const char *pod_node;
+	bool pod_hung;
 	struct model_copy copy; /* strings borrowed, but for status */
 };
 
@@ -112,6 +113,10 @@ void model_remove_node(struct model *m, const char *name);
 void model_set_node(struct model *m, const char *name, bool ready, bool tainted);
 /* The copy's controller makes pods anew: those on nodes that are not well, or all of them. */
 void model_recreate(struct model *m, struct model_copy *c, bool all);
+/* The pods on the node are deleted, and stay as they are until its kubelet is back: then they end.
+ * Neither is a copy gone before, nor a pod made anew. */
+void model_hang(struct model *m, const char *node);
+void model_unhang(struct model *m, const char *node);
 /* Nodes on which the copy's pods work. */
 size_t model_copy_bound(const struct model_copy *c);
 /* A pod that is none of the hub's. */

@@ -275,8 +275,27 @@ static void recreate_pod(struct model *m, struct model_copy *c, size_t i)
 void model_recreate(struct model *m, struct model_copy *c, bool all)
 {
 	for (size_t i = 0; i < c->pods.len; i++)
-		if (!c->pods.items[i]->gone && (all || is_lost(m, c->pods.items[i])))
+		if (!c->pods.items[i]->gone && !c->pods.items[i]->hung &&
+		    (all || is_lost(m, c->pods.items[i])))
 			recreate_pod(m, c, i);
+}
+
+void model_hang(struct model *m, const char *node)
+{
+	vec_foreach (&m->pods, it) {
+		struct model_pod *p = *it;
+		if (!model_pod_works(p) || strcmp(p->node, node) != 0)
+			continue;
+		p->hung = true;
+		model_tell_pod(m, p);
+	}
+}
+
+void model_unhang(struct model *m, const char *node)
+{
+	vec_foreach (&m->pods, p)
+		if ((*p)->hung && !(*p)->gone && strcmp((*p)->node, node) == 0)
+			model_pod_gone(m, *p);
 }
 
 size_t model_copy_bound(const struct model_copy *c)

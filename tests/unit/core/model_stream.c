@@ -59,6 +59,7 @@ void model_tell_pod(struct model *m, struct model_pod *p)
 	p->revision = e->revision;
 	e->pod_phase = p->phase;
 	e->pod_node = p->node;
+	e->pod_hung = p->hung;
 }
 
 void model_tell_node(struct model *m, struct model_node *n)
@@ -152,6 +153,7 @@ static struct fact *pod_fact(const struct model *m, const struct model_pod *p,
 	    .revision = f->revision,
 	    .node = text_in(&f->mem, node),
 	    .phase = e ? e->pod_phase : p->phase,
+	    .deleting = e ? e->pod_hung : p->hung,
 	    .ready = (e ? e->pod_phase : p->phase) == POD_RUNNING,
 	    .hub_uid = text_in(&f->mem, p->hub_uid),
 	    .job_uid = text_in(&f->mem, p->job_uid),
