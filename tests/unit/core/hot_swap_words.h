@@ -72,7 +72,15 @@ static inline size_t bound(struct world *w, const struct model *m, const char *n
 	return c ? model_copy_bound(c) : 0;
 }
 
-/* The node of its first pod. */
+/* The node of its first pod, borrowed; "" without one. */
+static inline const char *node_of_pod(const struct model *m, const char *name)
+{
+	const struct model_copy *c = model_copy(m, "default", name);
+
+	return c && c->pods.items[0]->node ? c->pods.items[0]->node : "";
+}
+
+/* The same, for the caller to free. */
 static inline char *node_of(const struct model *m, const char *name)
 {
 	return xstrdup(model_copy(m, "default", name)->pods.items[0]->node);

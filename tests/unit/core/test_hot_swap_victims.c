@@ -39,6 +39,41 @@ static void the_lowest_goes_and_returns_when_the_node_does(void **state)
 	assert_int_equal(record(w, "gang")->dispatch.epoch, 1);
 }
 
+/* A node that is well again is used at once, as Kubernetes and Kueue do; a gang that left it does
+ * not go back, so that what flaps is met by those alone who returned to it. */
+static void a_node_that_flaps_hits_the_gang_once(void **state)
+{
+	struct world *w = *state;
+	struct model *m = member(w, "c1", 3);
+
+	job(w, "gang", 2, "high");
+	job(w, "low", 1, "low");
+	auto_free char *node = node_of(m, "gang");
+	model_set_node(m, node, false, false);
+	world_settle(w);
+	later(w, 5100);
+	model_recreate(m, model_copy(m, "default", "gang"), false);
+	world_settle(w);
+	later(w, 1100);
+	assert_int_equal(world_events(w, "gang", "HotSwapDone", ""), 1);
+	for (int i = 1; i <= 3; i++) {
+		model_set_node(m, node, true, false);
+		world_settle(w);
+		later(w, 1100);
+		assert_string_equal(node_of_pod(m, "low"), node);
+		model_set_node(m, node, false, false);
+		world_settle(w);
+		later(w, 5100);
+		model_recreate(m, model_copy(m, "default", "low"), false);
+		world_settle(w);
+		assert_int_equal(bound(w, m, "gang"), 2);
+		assert_int_equal(swap_step(record(w, "low")), SWAP_WAITING);
+	}
+	assert_int_equal(world_events(w, "gang", "HotSwap", ""), 1);
+	assert_int_equal(record(w, "gang")->dispatch.epoch, 1);
+	assert_int_equal(world_events(w, "low", "Preempted", ""), 1);
+}
+
 static void a_restart_in_the_middle_leads_to_the_same(void **state)
 {
 	struct world *w = *state;
@@ -205,6 +240,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    STORY(the_lowest_goes_and_returns_when_the_node_does),
+	    STORY(a_node_that_flaps_hits_the_gang_once),
 	    STORY(a_restart_in_the_middle_leads_to_the_same),
 	    STORY(nobody_lower_waits_and_says_why),
 	    STORY(a_class_that_never_preempts_evicts_nobody),
