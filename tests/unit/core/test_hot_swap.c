@@ -46,6 +46,46 @@ static void a_tainted_node_is_lost_at_once(void **state)
 	assert_int_equal(world_events(w, "gang", "HotSwap", "is tainted NoExecute"), 1);
 }
 
+/* Both lose a node at once, and one is spare. */
+static void both_lose_a_node(struct world *w, struct model *m, const char *one, const char *two)
+{
+	auto_free char *a = node_of(m, one), *b = node_of(m, two);
+
+	model_set_node(m, a, true, true);
+	model_set_node(m, b, true, true);
+	for (struct fact *f; (f = model_next_fact(m));)
+		world_push(w, f);
+	world_run(w);
+	world_settle(w);
+	later(w, 1100);
+}
+
+static void of_two_gangs_the_higher_one_gets_the_spare_node(void **state)
+{
+	struct world *w = *state;
+	struct model *m = member(w, "c1", 5);
+
+	job(w, "low", 2, "low");
+	job(w, "high", 2, "high");
+	both_lose_a_node(w, m, "low", "high");
+	assert_int_equal(swap_step(record(w, "high")), SWAP_RESERVED);
+	assert_int_equal(swap_step(record(w, "low")), SWAP_WAITING);
+	assert_int_equal(world_events(w, "low", "Preempted", ""), 0);
+}
+
+static void of_two_equal_gangs_the_older_one_gets_the_spare_node(void **state)
+{
+	struct world *w = *state;
+	struct model *m = member(w, "c1", 5);
+
+	job(w, "zeta", 2, "high");
+	later(w, 1000);
+	job(w, "alpha", 2, "high");
+	both_lose_a_node(w, m, "alpha", "zeta");
+	assert_int_equal(swap_step(record(w, "zeta")), SWAP_RESERVED);
+	assert_int_equal(swap_step(record(w, "alpha")), SWAP_WAITING);
+}
+
 /* ---- tolerationSeconds ---- */
 
 #define TOLERATES                                                                                  \
@@ -203,6 +243,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    STORY(a_spare_node_is_kept_for_the_gang),
 	    STORY(a_tainted_node_is_lost_at_once),
+	    STORY(of_two_gangs_the_higher_one_gets_the_spare_node),
+	    STORY(of_two_equal_gangs_the_older_one_gets_the_spare_node),
 	    STORY(a_taint_that_is_tolerated_for_a_minute_is_lost_after_it),
 	    STORY(a_taint_that_goes_within_its_time_loses_nothing),
 	    STORY(another_lost_node_leaves_tolerated_pods_where_they_are),
