@@ -407,12 +407,14 @@ class Kinds:
         columns = doc.get("columns", [])
         subs = doc.get("subresources", [])
         singular = doc.get("singular", doc["kind"].lower())
+        first_group = doc["served"][0]["api"].rpartition("/")[0]
         lines = [
             f"\t.type = {doc['type']},",
             f"\t.group = {c_str(group)}, .version = {c_str(version)}, .kind = {c_str(doc['kind'])},",
             f"\t.plural = {c_str(plural)}, .singular = {c_str(singular)},",
-            # kubectl warns whenever two groups claim one short name.
-            f"\t.short_names = {short if n == 0 else 'NULL'}, .categories = {categories},",
+            # kubectl warns whenever two groups claim one short name; versions share it.
+            f"\t.short_names = {short if group == first_group else 'NULL'}, "
+            f".categories = {categories},",
             f"\t.scope = KIND_{scope}, .verbs = KIND_VERBS_{verbs},",
             f"\t.schema = &nodes[{root}],",
         ]

@@ -81,7 +81,12 @@ def story_kubectl(fleet):
         check("FIELD" in shown and "coveredResources" in shown, f"{v}: explain", shown)
         shown = kubectl("explain", "clusterqueue.spec.cohort", f"--api-version={GROUP}/v1beta1")
         check("lend each other" in shown, f"{v}: explain of v1beta1", shown)
-        kubectl("get", "lq,kwl,rf,ac,wpc,co,topo,prc,mkc,mkconf,provreq", "-A")
+        done = kubectl.run("get", "lq,kwl,rf,ac,wpc,co,topo,prc,mkc,mkconf,provreq", "-A")
+        check(done.returncode == 0 and "could also match" not in done.stderr,
+              f"{v}: short names, the same in both versions, are no two kinds'", done)
+        listed = json.loads(kubectl("get", "--raw", f"/apis/{GROUP}/v1beta1"))["resources"]
+        check({"cq", "kwl", "lq"} <= {s for r in listed for s in r.get("shortNames", [])},
+              f"{v}: short names of v1beta1 are discovered", listed)
 
 
 def story_bad_input(fleet):

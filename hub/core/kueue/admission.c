@@ -94,6 +94,7 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 	queue_meter_reserved(c, w);
 	w->reserved_at = c->now;
 	w->told = NULL;
+	w->answered = true;
 	w->requeue_at = 0;
 	admission_ask_drop(c, w);
 	workload_set_admission(c, w, admission_record_text(c, w, a));

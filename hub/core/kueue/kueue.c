@@ -1,5 +1,7 @@
 #include "core/kueue/kueue.h"
 
+#include "core/kueue/bypass.h"
+
 #include "base/num.h"
 #include "core/kueue/admission_check.h"
 #include "core/kueue/cluster_queue.h"
@@ -45,7 +47,7 @@ void kueue_open(struct core *c)
 					      k->settings.usage_weights[i].weight);
 	k->usage_due = k->settings.engine.usage_sampling_interval > 0 ? 0 : INT64_MAX;
 	take_selector(k);
-	k->starves_at = INT64_MAX;
+	k->starves_at = k->bypass_at = INT64_MAX;
 	c->kueue = k;
 }
 
@@ -252,6 +254,7 @@ void kueue_timers(struct core *c)
 		evict_timer(c, w);
 	}
 	queue_status_sample_usage(c);
+	bypass_run(c);
 	if (k->checking.len || k->checks_changed)
 		k->checking_soon = !provisioning_check_run(c);
 }
@@ -263,6 +266,7 @@ usec kueue_due(const struct core *c)
 
 	if (k->checking_soon || k->checks_changed)
 		return c->now;
+	t = num_min(t, k->bypass_at);
 	return num_min(num_min(t, queue_status_due(c)), num_min(k->usage_due, quota_wait_due(c)));
 }
 

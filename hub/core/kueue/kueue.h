@@ -111,6 +111,10 @@ struct kueue {
 	struct VEC(struct quota_shadow *) starving;
 	usec shadows_at;
 	bool shadows_new, shadows_moved, shadows_stale;
+	/* bypass.h: when it goes on, and where; whether there is reason for another pass */
+	usec bypass_at; /* INT64_MAX: nobody is to be told */
+	size_t bypass_queue, bypass_place;
+	bool bypass_again;
 	bool blocked; /* a head waits for them: nothing is tried meanwhile */
 	bool edited;  /* the batch under way writes queues or flavors: it admits nobody */
 };

@@ -83,6 +83,7 @@ struct workload {
 	size_t n_sets;
 	const char *told; /* reason of QuotaReserved=False as last written; static or NULL */
 	usec told_at;
+	bool answered; /* its row has said why it waits, or that it does not, at some time */
 
 	/* placement: what its job asks by itself, and the asks with flavors that no member took,
 	 * which it waits for; as references */

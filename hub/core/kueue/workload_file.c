@@ -4,6 +4,7 @@
  */
 #include "core/admission/settle.h"
 #include "core/job.h"
+#include "core/kueue/bypass.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/compose.h"
 #include "core/kueue/evict.h"
@@ -223,17 +224,37 @@ static void workload_set_unadmitted(struct core *c, struct workload *w)
 			       "The workload has no reservation");
 }
 
-void workload_tell(struct core *c, struct workload *w, const char *reason, const char *message)
+/* Returns the reason as it is written. */
+static const char *set_told(struct core *c, struct workload *w, const char *reason,
+			    const char *message)
 {
-	if (w->told && strcmp(w->told, reason) == 0)
-		return;
 	w->told = reason;
 	w->told_at = c->now;
+	w->answered = true;
 	if (!c->kueue->settings.observability)
 		reason = plain_reason(reason);
 	workload_set_condition(c, w, "QuotaReserved", false, reason, "%s", message);
 	if (c->kueue->settings.observability)
 		workload_set_unadmitted(c, w);
+	return reason;
+}
+
+bool workload_tell_bypassed(struct core *c, struct workload *w)
+{
+	const char *reason = w->unit ? kueue_queues_parked_reason(w->unit) : "";
+
+	if (w->answered || w->told || w->wait != WORKLOAD_READY || !reason[0])
+		return false;
+	(void)set_told(c, w, reason, KUEUE_BYPASSED_MESSAGE);
+	return true;
+}
+
+void workload_tell(struct core *c, struct workload *w, const char *reason, const char *message)
+{
+	if (w->told && strcmp(w->told, reason) == 0)
+		return;
+	reason = set_told(c, w, reason, message);
+	bypass_wanted(c);
 	workload_event(c, w, "Warning", WORKLOAD_ADMISSION, reason, "%s", message);
 	if (w->job)
 		settle_tell(c, w->job, reason);
@@ -302,6 +323,8 @@ void workload_review(struct core *c, struct workload *w)
 	else
 		retell(c, w);
 	tell_job(c, w, reason && text.ptr ? text.ptr : "");
+	if (!w->answered)
+		bypass_wanted(c);
 	queue_status_touch(c, w);
 	c->pump_wanted = true;
 }

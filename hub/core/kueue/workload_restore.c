@@ -56,6 +56,8 @@ static void take_standing(const struct core *c, struct workload *w, const struct
 {
 	if (went_to_back(c, s))
 		w->queue_order = s->evicted.since;
+	w->answered =
+	    s->quota_reserved.present && !span_is(s->quota_reserved.reason, "PendingEvaluation");
 	w->requeues = s->requeues;
 	w->requeue_at = s->requeue_at;
 	w->requeued_false = s->requeued.present && !s->requeued.is;
@@ -404,6 +406,7 @@ void workload_gone(struct core *c, struct span ns, struct span name)
 	w->respec = true;
 	w->created = c->now;
 	w->told = NULL;
+	w->answered = false;
 	workload_dirty(c, w);
 	/* It may be gone because the job asks for something else now. */
 	if (dispatch_is_free(&w->job->dispatch))

@@ -22,6 +22,9 @@ struct kueue_workload_spec workload_engine_spec(const struct core *c, struct wor
 /* QuotaReserved=False with a new reason: condition, event, the job's verdict. Once per reason.
  * `reason` is static. */
 void workload_tell(struct core *c, struct workload *w, const char *reason, const char *message);
+/* One that is parked behind an equal and was never told anything hears that one's reason, without
+ * an Event (bypass.h). False: there is nothing to tell. */
+bool workload_tell_bypassed(struct core *c, struct workload *w);
 /* One that has just come: with the gate UnadmittedWorkloadsExplicitStatus it says so. */
 void workload_tell_new(struct core *c, struct workload *w);
 

@@ -309,6 +309,36 @@ static void a_drained_queue_holds_back_until_it_restarts(void **state)
 	}
 }
 
+/* Equal ones are not tried one by one (equivalence hashing): they hear of the one that was, within
+ * a second, once, also those that come later; and it is told only what their rows do not say. */
+static void a_twin_of_who_waits_is_told_so(void **state)
+{
+	static const char bypassed[] =
+	    "Bypassed scheduling evaluation because an equivalent workload recently failed";
+	struct world *w = *state;
+	char first[512];
+
+	begin(w, "{}");
+	queued_job(w, "two", "lq", 1, 4);
+	queued_job(w, "three", "lq", 1, 4);
+	world_settle(w);
+	says(w, "two", "QuotaReserved", "False", "WaitingForQuota", "");
+	says(w, "three", "QuotaReserved", "", "", "");
+	(void)snprintf(first, sizeof(first), "%s", of_job(w, "two", "QuotaReserved", "message"));
+	world_advance(w, 2 * USEC_PER_SEC);
+	says(w, "three", "QuotaReserved", "False", "WaitingForQuota", bypassed);
+	says(w, "three", "Admitted", "False", "NoReservation", "The workload has no reservation");
+	assert_int_equal(events(w, "three", "WaitingForQuota", ""), 0);
+	queued_job(w, "four", "lq", 1, 4);
+	world_advance(w, 2 * USEC_PER_SEC);
+	says(w, "four", "QuotaReserved", "False", "WaitingForQuota", bypassed);
+	world_restart(w);
+	world_advance(w, 5 * USEC_PER_SEC);
+	world_settle(w);
+	says(w, "two", "QuotaReserved", "False", "WaitingForQuota", first);
+	assert_true(w->core->kueue->bypass_at == INT64_MAX); /* nobody is left */
+}
+
 static void the_end_of_its_time_is_told(void **state)
 {
 	static const char sentence[] =
@@ -452,6 +482,7 @@ int main(void)
 	    STORY(a_user_deactivates_and_activates),
 	    STORY(who_waits_may_be_deactivated_too),
 	    STORY(a_drained_queue_holds_back_until_it_restarts),
+	    STORY(a_twin_of_who_waits_is_told_so),
 	    STORY(the_end_of_its_time_is_told),
 	    STORY(a_check_that_says_retry_backs_off),
 	    STORY(a_check_that_rejects_deactivates),

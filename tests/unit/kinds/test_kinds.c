@@ -41,14 +41,17 @@ static void check_fields(const struct schema *s, int depth)
 		check_fields(s->items, depth + 1);
 }
 
-/* How many kinds claim the first short name of `k`: kubectl warns from two on. */
+/* How many kinds claim the first short name of `k`, versions of one counted once: kubectl warns
+ * from two on. */
 static size_t n_short_names(const struct kind_set *set, const struct kind *k)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; k->short_names && i < set->n_kinds; i++)
 		for (const char *const *s = set->kinds[i]->short_names; s && *s; s++)
-			n += strcmp(*s, k->short_names[0]) == 0;
+			n += strcmp(*s, k->short_names[0]) == 0 &&
+			     (set->kinds[i] == k || strcmp(set->kinds[i]->group, k->group) != 0 ||
+			      strcmp(set->kinds[i]->plural, k->plural) != 0);
 	return n;
 }
 
