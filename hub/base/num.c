@@ -65,3 +65,18 @@ const char *num_format_double(double v, char out[NUM_DOUBLE_TEXT])
 	}
 	return out;
 }
+
+int num_parse_double(struct span s, double *ret)
+{
+	char text[NUM_DOUBLE_MAX + 1], *end;
+
+	if (!s.len || s.len > NUM_DOUBLE_MAX || strchr(" \t\n\v\f\r", s.ptr[0]))
+		return -EINVAL;
+	memcpy(text, s.ptr, s.len);
+	text[s.len] = '\0';
+	double v = strtod(text, &end);
+	if (end != text + s.len)
+		return -EINVAL;
+	*ret = v;
+	return 0;
+}

@@ -77,6 +77,11 @@ int num_parse_u64(struct span s, uint64_t max, uint64_t *ret) MUST_CHECK;
 /* As above with an optional leading '-'. */
 int num_parse_i64(struct span s, int64_t min, int64_t max, int64_t *ret) MUST_CHECK;
 
+/* The whole span as a decimal floating-point number, "1.5e3"; also "inf", "nan" and hexadecimal, as
+ * C and Go have them. No blanks. -EINVAL when it is none, or longer than NUM_DOUBLE_MAX. */
+#define NUM_DOUBLE_MAX 63
+int num_parse_double(struct span s, double *ret) MUST_CHECK;
+
 #define NUM_DOUBLE_TEXT 32
 /* A JSON number that reads back as just this double, with as few digits as do; NULL for infinities
  * and what is not a number. Returns out. */

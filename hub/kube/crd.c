@@ -8,6 +8,7 @@
 #include "kube/names.h"
 #include "kube/schema_compile.h"
 #include "kube/selector_match.h"
+#include "kube/validation_rules.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -345,8 +346,12 @@ static void check_schema(struct check *c, const struct kind *k, const struct cJS
 	}
 	size_t before = c->errors->n;
 	schema_structure_check(schema, path.ptr, c->errors);
-	if (c->errors->n == before)
-		schema_defaults_check(schema, path.ptr, crd_object_meta(k), c->errors);
+	if (c->errors->n != before)
+		return;
+	auto_arena mem = ARENA_INIT;
+	schema_defaults_check(schema, path.ptr, crd_object_meta(k), c->errors);
+	validation_rules_check(schema, path.ptr, schema_compile(&mem, schema, crd_object_meta(k)),
+			       c->errors);
 }
 
 static void check_version(struct check *c, const struct kind *k, const struct cJSON *version,

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "kube/schema_rules.h"
 #include "kube/schema_walk.h"
+#include "kube/validation_rules.h"
 
 static void apply(struct schema_walk *w, const struct schema *s, struct cJSON *value);
 
@@ -245,6 +246,8 @@ void schema_admit(const struct kind *k, struct cJSON *object, const struct kind_
 {
 	if (run(k->schema, object, errors, unknown))
 		return;
+	if (k->schema->has_validations && !field_errors_any(errors))
+		validation_rules_run(k->schema, object, w->old, errors);
 	if (k->default_object)
 		k->default_object(k, object, w);
 	if (k->validate)

@@ -63,7 +63,8 @@ enum schema_flag {
 };
 
 struct schema;
-struct schema_rules; /* kube/schema_rules.h */
+struct schema_rules;	 /* kube/schema_rules.h */
+struct validation_rules; /* kube/validation_rules.h */
 
 struct schema_field {
 	const char *name;
@@ -92,7 +93,9 @@ struct schema {
 	uint32_t min_length, max_length, min_items, max_items; /* 0: no bound */
 	uint16_t n_fields;
 	uint8_t type, format, list_type, flags;
-	const struct schema_rules *rules; /* what else values must be, or NULL */
+	const struct schema_rules *rules;	    /* what else values must be, or NULL */
+	const struct validation_rules *validations; /* kube/validation_rules.h; or NULL */
+	bool has_validations;			    /* here or below */
 };
 
 static inline bool schema_field_is_required(const struct schema *s, size_t i)

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "kube/schema_rules.h"
+#include "kube/validation_rules.h"
 
 #include <errno.h>
 
@@ -343,6 +344,14 @@ static void set_scalar(struct schema *s, const char *type, const char *format)
 		s->flags |= SCHEMA_KEEP_UNKNOWN;
 }
 
+static bool has_validations_below(const struct schema *s)
+{
+	for (size_t i = 0; i < s->n_fields; i++)
+		if (s->fields[i].schema->has_validations)
+			return true;
+	return s->items && s->items->has_validations;
+}
+
 static struct schema *compile_node(struct compiler *c, const struct cJSON *node, bool root,
 				   int depth)
 {
@@ -371,6 +380,9 @@ static struct schema *compile_node(struct compiler *c, const struct cJSON *node,
 	const struct schema_rules *r = compile_rules(c, node, false, depth);
 	if (!says_nothing(r))
 		s->rules = r;
+	s->validations =
+	    validation_rules_compile(c->mem, s, node, root || (s->flags & SCHEMA_EMBEDDED));
+	s->has_validations = s->validations || has_validations_below(s);
 	return s;
 }
 

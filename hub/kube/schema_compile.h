@@ -4,10 +4,10 @@
  * openAPIV3Schema of a CustomResourceDefinition, checked and compiled.
  *
  * Two steps. schema_structure_check() says everything that is wrong with it, in apiextensions'
- * words: what is not structural, keywords that no server supports, and CEL rules
- * (x-kubernetes-validations), which this one does not run and so refuses by path. What passed
- * compiles: schema_compile() makes the same struct schema that the compiled-in kinds have, so that
- * pruning, defaulting, validation, server-side apply and OpenAPI are one mechanism.
+ * words: what is not structural, and keywords that no server supports. What passed compiles:
+ * schema_compile() makes the same struct schema that the compiled-in kinds have, so that pruning,
+ * defaulting, validation, server-side apply and OpenAPI are one mechanism. CEL rules
+ * (x-kubernetes-validations) are checked on the compiled form: kube/validation_rules.h.
  *
  * Everything made lies in the arena and borrows from the JSON tree, which must live as long (both
  * belong to a struct definition, kube/definition.h). Pure otherwise; any thread.

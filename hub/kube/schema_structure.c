@@ -90,22 +90,6 @@ static void check_unsupported(struct check *c, const struct cJSON *node)
 		       "items must be a schema object and not an array");
 }
 
-/* This server runs no CEL: a rule that would be passed over is refused by name. */
-static void check_cel(struct check *c, const struct cJSON *node)
-{
-	size_t i = 0, at = c->path.len;
-
-	json_foreach (json_get(node, "x-kubernetes-validations"), it) {
-		const char *rule = json_str(it, "rule");
-		buf_addf(&c->path, ".x-kubernetes-validations[%zu].rule", i++);
-		field_errors_add(c->errors, FIELD_FORBIDDEN, c->path.ptr, NULL,
-				 "CEL validation rules are not supported by this server: remove "
-				 "the rule \"%.300s\"",
-				 rule ? rule : "");
-		cut(c, at);
-	}
-}
-
 static void check_type(struct check *c, const struct cJSON *node, enum level level)
 {
 	static const char *const types[] = {"array",  "boolean", "integer",
@@ -345,6 +329,14 @@ static void walk_children(struct check *c, const struct cJSON *node, const struc
 	}
 }
 
+/* Rules of metadata and of a junctor's branches are not run: so they are refused. */
+static void refuse_validations(struct check *c, const struct cJSON *node)
+{
+	if (json_len(json_get(node, "x-kubernetes-validations")))
+		refuse(c, "x-kubernetes-validations", FIELD_FORBIDDEN, NULL,
+		       "rules are not supported in metadata, allOf, anyOf, oneOf and not");
+}
+
 static void check_metadata(struct check *c, const struct cJSON *root)
 {
 	json_foreach (json_path(root, "properties", "metadata", "properties", NULL), p)
@@ -355,7 +347,7 @@ static void check_metadata(struct check *c, const struct cJSON *root)
 	json_foreach (json_path(root, "properties", "metadata", "properties", NULL), p) {
 		size_t at = c->path.len;
 		buf_addf(&c->path, ".properties[metadata].properties[%s]", json_key(p));
-		check_cel(c, p);
+		refuse_validations(c, p);
 		check_values(c, p);
 		cut(c, at);
 	}
@@ -370,8 +362,9 @@ static void walk(struct check *c, const struct cJSON *node, const struct cJSON *
 		return;
 	}
 	check_unsupported(c, node);
-	check_cel(c, node);
 	check_values(c, node);
+	if (level == LEVEL_BRANCH)
+		refuse_validations(c, node);
 	if (level == LEVEL_ROOT)
 		check_metadata(c, node);
 	if (level != LEVEL_BRANCH) {

@@ -224,15 +224,56 @@ def story_watched_to_the_end(fleet):
     check(events[-1]["type"] == "BOOKMARK", "then the stream ended with a bookmark")
 
 
+def ruled(rules):
+    """The definition with validation rules of spec in its versions."""
+    changed = definition()
+    for v in changed["spec"]["versions"]:
+        v["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"] = rules
+    return changed
+
+
+def story_validation_rules(fleet):
+    """Rules in CEL hold for every write, and in their own words; old objects can still be changed"""
+    fleet.start_hub()
+    for kubectl in fleet.kubectls():
+        v = kubectl.version
+        kubectl("apply", "-f", "-", stdin=definition())
+        wait_established(kubectl, f"widgets.{GROUP}")
+        kubectl("create", "-f", "-", stdin=widget("old", size=9, replicas=1))
+        kubectl("apply", "-f", "-", stdin=ruled([
+            {"rule": "self.size <= 5 || self.color == 'blue'", "message": "large ones are blue"},
+            {"rule": "!has(self.replicas) || self.replicas < 100",
+             "messageExpression": "'at most 99, not ' + string(self.replicas)",
+             "fieldPath": ".replicas", "reason": "FieldValueForbidden"},
+            {"rule": "self.color == oldSelf.color", "message": "color is immutable"}]))
+        kubectl("create", "-f", "-", stdin=widget("a", size=5))
+        refused(kubectl, "spec: Invalid value: large ones are blue",
+                "create", "-f", "-", stdin=widget("b", size=6))
+        refused(kubectl, "spec.replicas: Forbidden: at most 99, not 100",
+                "create", "-f", "-", stdin=widget("b", replicas=100))
+        refused(kubectl, "spec: Invalid value: color is immutable", "patch", "widget", "a",
+                "--type=merge", "-p", '{"spec":{"color":"blue"}}')
+        refused(kubectl, "large ones are blue", "apply", "--server-side", "-f", "-",
+                stdin=widget("b", size=7))
+        kubectl("label", "widget", "old", "x=y")
+        check(True, f"{v}: an object from before the rule can be labelled")
+        refused(kubectl, "large ones are blue", "patch", "widget", "old", "--type=merge", "-p",
+                '{"spec":{"size":10}}')
+        got = fleet.client.call("GET", f"{WIDGETS}/old")["spec"]
+        check(got["size"] == 9, f"{v}: what is refused changes nothing", got)
+        kubectl("delete", "crd", f"widgets.{GROUP}", f"--timeout={DEADLINE:.0f}s")
+
+
 def story_what_is_refused(fleet):
     """What the hub cannot do for a definition it refuses by its path"""
     fleet.start_hub()
     kubectl = fleet.kubectls()[-1]
-    cel = definition()
-    spec = cel["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
-    spec["x-kubernetes-validations"] = [{"rule": "self.size > 1"}]
-    refused(kubectl, "properties[spec].x-kubernetes-validations[0].rule: Forbidden: CEL",
-            "apply", "-f", "-", stdin=cel)
+    for rule, words in (("url(self.color).getHost() == 'x'", "undeclared reference to 'url'"),
+                        ("self.colour == 'red'", "undefined field 'colour'"),
+                        ("self.size > 'x'", "no matching overload for '_>_'")):
+        refused(kubectl, "properties[spec].x-kubernetes-validations[0].rule: Invalid value",
+                "apply", "-f", "-", stdin=ruled([{"rule": rule}]))
+        refused(kubectl, words, "apply", "-f", "-", stdin=ruled([{"rule": rule}]))
     webhook = definition()
     webhook["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {
         "conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://example.com"}}}

@@ -120,6 +120,28 @@ static void doubles_are_written_with_as_few_digits_as_say_which(void **state)
 	}
 }
 
+static void a_double_is_the_whole_of_a_text(void **state)
+{
+	double v = 7;
+
+	(void)state;
+	assert_int_equal(num_parse_double(SPAN("-1.5e3"), &v), 0);
+	assert_true(v < -1499.9 && v > -1500.1);
+	assert_int_equal(num_parse_double(SPAN("1e400"), &v), 0);
+	assert_true(isinf(v));
+	v = 7;
+	assert_int_equal(num_parse_double(SPAN(""), &v), -EINVAL);
+	assert_int_equal(num_parse_double(SPAN(" 1"), &v), -EINVAL);
+	assert_int_equal(num_parse_double(SPAN("1x"), &v), -EINVAL);
+	assert_int_equal(num_parse_double(SPAN("1\0"), &v), -EINVAL);
+	assert_int_equal(num_parse_double(SPAN("0000000000000000000000000000000000000000000000000"
+					       "000000000000000"),
+					  &v),
+			 -EINVAL);
+	assert_true(v > 6.9 && v < 7.1);
+}
+
 RUN(T(unsigned_numbers_parse_up_to_their_maximum), T(anything_but_digits_is_no_number),
     T(signed_numbers_parse_at_the_edges), T(overflow_is_told_and_leaves_the_result_alone),
-    T(saturation_stays_at_the_right_end), T(doubles_are_written_with_as_few_digits_as_say_which))
+    T(saturation_stays_at_the_right_end), T(doubles_are_written_with_as_few_digits_as_say_which),
+    T(a_double_is_the_whole_of_a_text))
