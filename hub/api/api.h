@@ -28,6 +28,8 @@ struct api_listener;
 struct pki;	    /* api/pki.h */
 struct oidc_config; /* access/oidc.h */
 
+struct meta_random;
+
 struct api_options {
 	const struct log *log; /* borrowed; NULL: silent */
 	int n_workers;	       /* 0: 2 */
@@ -41,6 +43,8 @@ struct api_options {
 	int queue_per_user;
 	size_t queue_bytes_per_user, queue_bytes;
 	usec drain; /* how long api_stop() still takes requests; 0: not at all */
+	const struct meta_random
+	    *random; /* of uids and generated names; borrowed; NULL: OpenSSL's */
 };
 
 struct api_listener_options {

@@ -6,6 +6,7 @@
 #include "api/render.h"
 #include "api/write.h"
 #include "base/json.h"
+#include "kinds/types.h"
 #include <errno.h>
 
 static const struct {
@@ -138,7 +139,8 @@ static int mark_deleting(struct call *c, const struct store_object *o, struct ob
 int delete_plan(struct call *c, const struct store_object *o, const struct delete_options *options,
 		struct command **ret, struct err *reterr)
 {
-	bool waits = o->flags & OBJECT_HAS_FINALIZERS;
+	/* A namespace always does, and the registry knows for what, and which may not go at all. */
+	bool waits = (o->flags & OBJECT_HAS_FINALIZERS) && c->kind->type != TYPE_NAMESPACE;
 	struct object_draft draft;
 	struct command *cmd;
 	int r = meta_check_preconditions(options->tree, c->kind, o, reterr);

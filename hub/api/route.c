@@ -133,6 +133,7 @@ static void to_object(struct call *c)
 	bool sub = c->info.subresource.len > 0;
 	if ((c->info.watch_path && c->request->method != HTTP_GET) || !verb_is_served(c->kind, v) ||
 	    (sub && (v == API_CREATE || v == API_DELETE)) ||
+	    (v == API_GET && span_is(c->info.subresource, "finalize")) ||
 	    (v == API_CREATE && c->info.name.len) ||
 	    ((v == API_UPDATE || v == API_PATCH) && !c->info.name.len)) {
 		route_refuse_method(c);

@@ -4,6 +4,7 @@
 #include "api/read_options.h"
 #include "api/render.h"
 #include "base/json.h"
+#include "kinds/types.h"
 #include <errno.h>
 #include <openssl/rand.h>
 
@@ -23,13 +24,14 @@ static const struct meta_random random_source = {fill_random, NULL};
 
 struct meta_write write_meta(const struct call *c)
 {
+	const struct meta_random *given = call_api(c)->options.random;
 	return (struct meta_write){.kind = c->kind,
 				   .ns = c->info.ns.ptr ? c->info.ns : SPAN(""),
 				   .name = c->info.name,
 				   .subresource =
 				       c->info.subresource.len ? c->info.subresource.ptr : "",
 				   .now = clock_now(),
-				   .random = &random_source};
+				   .random = given ? given : &random_source};
 }
 
 const struct kind *write_stored_kind(const struct call *c)
@@ -366,7 +368,7 @@ static void answer_failure(struct call *c, const struct command *cmd)
 	    .kind = c->kind, .name = write_of(c)->name, .errors = cmd->causes};
 	struct status_cause cause = {.reason = "NamespaceTerminating",
 				     .field = "metadata.namespace"};
-	char words[STORE_MAX_NAMESPACE + 40];
+	char words[STORE_MAX_NAMESPACE + 40], unique[sizeof(cmd->err.text) + 80];
 
 	/* Controllers stop trying by this cause (client-go's HasStatusCause). */
 	if (cmd->err.kind == ERR_FORBIDDEN && strcmp(cmd->err.field, cause.field) == 0) {
@@ -374,6 +376,19 @@ static void answer_failure(struct call *c, const struct command *cmd)
 		cause.message = words;
 		s.causes = &cause;
 		s.n_causes = 1;
+	}
+	if (cmd->err.kind == ERR_ALREADY_EXISTS && write_of(c)->generated) {
+		/* apimachinery's NewGenerateNameConflict */
+		(void)snprintf(
+		    unique, sizeof(unique),
+		    "%s, the server was not able to generate a unique name for the object",
+		    cmd->err.text);
+		s.message = unique;
+		s.retry_after_seconds = 1;
+	}
+	if (cmd->err.kind == ERR_NOT_FOUND && strcmp(cmd->err.field, cause.field) == 0) {
+		s.kind = kind_by_type(c->kinds, TYPE_NAMESPACE);
+		s.name = cmd->ns;
 	}
 	call_fail_with(c, &cmd->err, &s);
 }

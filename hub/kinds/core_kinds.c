@@ -17,9 +17,16 @@ void namespace_default(const struct kind *k, struct cJSON *object, const struct 
 	(void)k;
 	if (labels)
 		json_set_str(labels, NAMESPACE_NAME_LABEL, json_str(meta, "name"));
-	if (w->old) /* finalize may have emptied the list for good */
-		return;
 	spec = json_ensure_object(object, "spec");
+	if (w->old) { /* which holds only what /finalize changes, and may have emptied for good */
+		const struct cJSON *was = json_path(w->old, "spec", "finalizers", NULL);
+		if (strcmp(w->subresource, "finalize") == 0 || !spec)
+			return;
+		json_remove(spec, "finalizers");
+		if (was)
+			json_set(spec, "finalizers", json_dup(was));
+		return;
+	}
 	list = json_array();
 	json_append(list, json_new_str("kubernetes"));
 	defaults_set(spec, "finalizers", list);
@@ -207,6 +214,34 @@ void event_convert(const struct kind *k, struct cJSON *object, enum kind_convers
 		json_add(object, "apiVersion", now);
 }
 
+/* The newer group asks for more, and an event of it grows by its series alone (Kubernetes'
+ * core/validation, events.go). */
+static void check_new_event(const struct cJSON *object, const struct kind_write *w,
+			    struct field_errors *errors)
+{
+	static const char *const needed[] = {"reportingController", "reportingInstance", "action",
+					     "reason"};
+	static const char *const fixed[] = {
+	    "eventTime", "reportingController", "reportingInstance", "action",
+	    "reason",	 "regarding",		"related",	     "note",
+	    "type"};
+	const char *type = json_str(object, "type");
+
+	for (size_t i = 0; w->old && i < ARRAY_LEN(fixed); i++)
+		refuse_change(errors, json_get(w->old, fixed[i]), json_get(object, fixed[i]),
+			      fixed[i]);
+	if (w->old)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(needed); i++) {
+		const char *text = json_str(object, needed[i]);
+		if (!text || !text[0])
+			refuse_text(errors, FIELD_REQUIRED, NULL, "", "%s", needed[i]);
+	}
+	if (!type || (strcmp(type, "Normal") != 0 && strcmp(type, "Warning") != 0))
+		refuse_text(errors, FIELD_INVALID, type ? type : "", "must be Normal or Warning",
+			    "type");
+}
+
 /* Events about cluster-scoped objects live in the namespace default. */
 void event_validate(const struct kind *k, const struct cJSON *object, const struct kind_write *w,
 		    struct field_errors *errors)
@@ -215,7 +250,8 @@ void event_validate(const struct kind *k, const struct cJSON *object, const stru
 	const char *of = json_value_str(json_path(object, member, "namespace", NULL));
 	const char *ns = json_value_str(json_path(object, "metadata", "namespace", NULL));
 
-	(void)w;
+	if (k->group[0])
+		check_new_event(object, w, errors);
 	if (!ns)
 		return;
 	if (of && of[0] ? strcmp(of, ns) != 0

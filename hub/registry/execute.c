@@ -52,7 +52,8 @@ static int check_namespace(struct registry_batch *b, const struct command *c, st
 		return 0;
 	int rc = registry_get(b, nk, SPAN(""), span_of(c->ns), &ns);
 	if (rc == -ENOENT)
-		return err_set(reterr, ERR_NOT_FOUND, "namespaces \"%s\" not found", c->ns);
+		return err_set_field(reterr, ERR_NOT_FOUND, "metadata.namespace",
+				     "namespaces \"%s\" not found", c->ns);
 	if (rc)
 		return read_failed(b, reterr);
 	if (!(ns.flags & OBJECT_DELETING))

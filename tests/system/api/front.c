@@ -105,7 +105,8 @@ static int open_api(struct front *f, const struct front_options *o, struct err *
 				  .queue_per_user = o->queue_per_user,
 				  .queue_bytes_per_user = o->queue_bytes_per_user,
 				  .queue_bytes = o->queue_bytes,
-				  .drain = o->drain};
+				  .drain = o->drain,
+				  .random = o->random};
 	struct api_listener_options l = {.listen = o->listen, .pki = f->pki};
 	int r = api_create(&api, &f->api, reterr);
 	f->inbox = inbox_create(&inbox);

@@ -21,6 +21,7 @@ struct front_options {
 	int seats, max_watches, queue_per_user; /* of api_options */
 	size_t queue_bytes_per_user, queue_bytes;
 	usec drain;
+	const struct meta_random *random;
 	const struct kind_set *kinds;
 };
 

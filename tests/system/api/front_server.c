@@ -3,20 +3,38 @@
  * Writes DIR/kubeconfig, prints "ready URL", serves until SIGTERM.
  *	--durable --sync --listen HOST:PORT --sim --log-bytes N --seats N --watches N
  *	--queue N --queue-user-bytes N --queue-bytes N --drain MILLISECONDS
+ *	--few-names: every generated name is one of two
  */
 #include "front.h"
 
 #include "base/num.h"
 #include "kinds/kinds.h"
+#include "kube/meta.h"
 #include <limits.h>
+#include <openssl/rand.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
+
+struct few {
+	_Atomic unsigned asked;
+};
+
+/* A uid is 16 random bytes, a name more. Every fourth name is the second of the two. */
+static void few_names(void *arg, void *out, size_t n)
+{
+	struct few *f = arg;
+	if (n <= 16)
+		(void)RAND_bytes(out, (int)n);
+	else
+		memset(out, atomic_fetch_add(&f->asked, 1) % 4 == 3 ? 1 : 0, n);
+}
 
 static int usage(void)
 {
 	fprintf(stderr, "usage: front_server DIR [--durable] [--sync] [--sim] [--listen ADDRESS] "
 			"[--log-bytes N] [--seats N] [--watches N] [--queue N] "
-			"[--queue-user-bytes N] [--queue-bytes N] [--drain MS]\n");
+			"[--queue-user-bytes N] [--queue-bytes N] [--drain MS] [--few-names]\n");
 	return 2;
 }
 
@@ -47,6 +65,8 @@ static bool read_number(struct front_options *o, const char *name, const char *t
 
 int main(int argc, char **argv)
 {
+	struct few state = {0};
+	const struct meta_random few = {few_names, &state};
 	struct front_options o = {.listen = "127.0.0.1:0", .kinds = kinds_hub()};
 	struct front *f = NULL;
 	struct err e = ERR_INIT;
@@ -61,6 +81,8 @@ int main(int argc, char **argv)
 			o.durable = true;
 		else if (!strcmp(argv[i], "--sync"))
 			o.sync = true;
+		else if (!strcmp(argv[i], "--few-names"))
+			o.random = &few;
 		else if (!strcmp(argv[i], "--sim"))
 			o.kinds = kinds_sim();
 		else if (!strcmp(argv[i], "--listen") && i + 1 < argc)

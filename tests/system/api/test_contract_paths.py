@@ -4,7 +4,7 @@
 import json
 
 from contract import CRDS, WIDGETS, Case, widget
-from session import CM, NS, config_map, main
+from session import CM, NS, Case as Base, config_map, main
 
 NAMESPACES = "/api/v1/namespaces"
 BATCH = "/apis/batch/v1"
@@ -306,7 +306,6 @@ class Scale(Case):
         self.assertEqual(self.must(200, self.client.put(self.PATH, self.scale(0)))["spec"], {})
         self.assertEqual(self.replicas(), 0)
 
-
     def apply(self, replicas, manager, force=None, **more):
         return self.client.patch(self.PATH, {**self.scale(), "spec": (
             {} if replicas is None else {"replicas": replicas}), **more}, kind="apply",
@@ -349,6 +348,108 @@ class Scale(Case):
             WIDGETS + "/nobody/scale", {**self.scale(name="nobody")}, kind="apply",
             fieldManager="hpa"))
         self.assertEqual(self.replicas(), 2)
+
+
+class Namespaces(Case):
+    """1.13."""
+
+    def setUp(self):
+        self.client.post(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace",
+                                      "metadata": {"name": "n"}})
+
+    def test_only_finalize_changes_what_a_namespace_waits_for(self):
+        for change in ({"spec": {"finalizers": []}}, {"spec": None},
+                       {"spec": {"finalizers": ["a.b/c"]}}):
+            got = self.must(200, self.client.patch(NAMESPACES + "/n", change))
+            self.assertEqual((got["spec"], got["status"]),
+                             ({"finalizers": ["kubernetes"]}, {"phase": "Active"}))
+        self.fails(405, "MethodNotAllowed", self.client.get(NAMESPACES + "/n/finalize"))
+
+    def test_what_is_missing_is_the_namespace(self):
+        for params in ({}, {"dryRun": "All"}):
+            s = self.fails(404, "NotFound", self.client.post(
+                "/api/v1/namespaces/nope/configmaps", config_map("x"), **params))
+            self.assertEqual((s["message"], s["details"]), (
+                'namespaces "nope" not found', {"kind": "namespaces", "name": "nope"}))
+
+    def test_one_that_waits_for_others_is_on_its_way_too(self):
+        self.client.post(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {
+            "name": "waits", "finalizers": ["e.x/y"]}})
+        for _ in range(2):
+            got = self.must(200, self.client.delete(NAMESPACES + "/waits"))
+            self.assertEqual(got["status"]["phase"], "Terminating")
+            self.assertIn("deletionTimestamp", got["metadata"])
+        self.fails(403, "Forbidden", self.client.post("/api/v1/namespaces/waits/configmaps",
+                                                      config_map("x")))
+        self.must(200, self.client.patch(NAMESPACES + "/waits", {
+            "metadata": {"finalizers": None}}))
+
+    def test_some_never_go(self):
+        for finalizers in (None, ["e.x/y"], None):
+            for name in ("default", "kube-system"):
+                self.must(200, self.client.patch(NAMESPACES + "/" + name, {
+                    "metadata": {"finalizers": finalizers}}))
+                for params in ({}, {"dryRun": "All"}):
+                    s = self.fails(403, "Forbidden", self.client.delete(
+                        NAMESPACES + "/" + name, **params))
+                    self.assertEqual(s["message"], 'namespaces "%s" is forbidden: this namespace '
+                                     "may not be deleted" % name)
+
+
+class NewEvents(Case):
+    """1.13: events.k8s.io asks for more than v1."""
+
+    PATH = "/apis/events.k8s.io/v1/namespaces/default/events"
+
+    def event(self, name, **change):
+        return {"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": name},
+                "eventTime": "2026-01-01T00:00:00.000000Z", "reason": "R", "action": "A",
+                "regarding": {"kind": "Pod", "name": "p", "namespace": "default"},
+                "note": "N", "type": "Normal", "reportingController": "c.x/y",
+                "reportingInstance": "i", **change}
+
+    def test_what_must_be_said(self):
+        for field in ("eventTime", "reason", "action", "reportingController",
+                      "reportingInstance"):
+            o = self.event("bad")
+            del o[field]
+            self.assertIn(("FieldValueRequired", field), [
+                c[:2] for c in self.causes(self.client.post(self.PATH, o))])
+        for kind in ("", "Weird"):
+            self.assertEqual([c[:2] for c in self.causes(self.client.post(
+                self.PATH, self.event("bad", type=kind)))], [("FieldValueInvalid", "type")])
+        self.must(201, self.client.post(NS + "events", {
+            "metadata": {"name": "old"}, "type": "Weird", "involvedObject": {}}))
+
+    def test_it_grows_by_its_series(self):
+        self.client.delete(self.PATH + "/e")
+        self.must(201, self.client.post(self.PATH, self.event("e")))
+        for field in ("note", "reason", "action"):
+            self.assertTrue(self.causes(self.client.patch(
+                self.PATH + "/e", {field: "other"})))
+        series = {"count": 2, "lastObservedTime": "2026-01-01T00:00:01.000000Z"}
+        got = self.must(200, self.client.patch(self.PATH + "/e", {"series": series}))
+        self.assertEqual(got["series"], series)
+
+
+class Names(Base):
+    """1.7: names that are taken. Only the hub's front can be made to run out of them."""
+
+    options = ("--few-names",)
+
+    def test_a_generated_name_is_tried_again_and_in_the_end_refused(self):
+        o = config_map("")
+        o["metadata"] = {"generateName": "g-"}
+        names = [self.must(201, self.client.post(CM, o))["metadata"]["name"] for _ in range(2)]
+        self.assertEqual((len(set(names)), {len(n) for n in names}), (2, {7}))
+        for params in ({}, {"dryRun": "All"}):
+            s = self.fails(409, "AlreadyExists", self.client.post(CM, o, **params))
+            self.assertIn(s["details"]["name"], names)
+            self.assertEqual(s["details"]["retryAfterSeconds"], 1)
+            self.assertEqual(s["message"], 'configmaps "%s" already exists, the server was not able '
+                             "to generate a unique name for the object" % s["details"]["name"])
+        self.must(200, self.client.delete(CM + "/" + names[1]))
+        self.assertEqual(self.must(201, self.client.post(CM, o))["metadata"]["name"], names[1])
 
 
 class Tokens(Case):
