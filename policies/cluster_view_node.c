@@ -37,7 +37,7 @@ static void set_taints(struct fleet *f, struct node *n, const struct node_spec *
 
 	for (size_t i = 0; i < spec->n_taints; i++) {
 		const struct taint *t = &spec->taints[i];
-		if (t->effect != TAINT_NO_SCHEDULE && t->effect != TAINT_NO_EXECUTE)
+		if (!taint_effect_keeps_away(t->effect))
 			continue;
 		taints[kept++] = (struct node_taint){
 		    intern_ref(&f->names, t->key),

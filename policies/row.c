@@ -172,8 +172,7 @@ const struct taint *row_untolerated(const struct row *r, const struct node_class
 {
 	for (size_t i = 0; i < c->n_taints; i++) {
 		const struct taint *t = &c->taints[i];
-		bool keeps_away = t->effect == TAINT_NO_SCHEDULE || t->effect == TAINT_NO_EXECUTE;
-		if (keeps_away &&
+		if (taint_effect_keeps_away(t->effect) &&
 		    toleration_time(r->pods.tolerations, r->pods.n_tolerations, t) != INT64_MAX)
 			return t;
 	}

@@ -3,7 +3,8 @@
 /*
  * Taints of nodes and clusters, and which of them are tolerated: Kubernetes' rules.
  *
- * NoSchedule and NoExecute keep a gang away, PreferNoSchedule never does. Views only.
+ * NoSchedule and NoExecute keep a gang away, PreferNoSchedule never does; TAINT_RESERVED keeps
+ * everybody away but its owner. Views only.
  */
 #include "base/compat.h"
 #include "base/span.h"
@@ -15,11 +16,16 @@ enum taint_effect {
 	TAINT_NO_SCHEDULE,
 	TAINT_PREFER_NO_SCHEDULE, /* never keeps a pod away */
 	TAINT_NO_EXECUTE,
+	/* The hub's own, never in an object: a node that belongs to somebody. As NoSchedule, but
+	 * only a toleration that names the key covers it. */
+	TAINT_RESERVED,
 	TAINT_EFFECT_MAX,
 	TAINT_EFFECT_INVALID = -22,
 };
 enum taint_effect taint_effect_from_string(struct span s); /* "" is TAINT_ANY_EFFECT */
 const char *taint_effect_to_string(enum taint_effect e);
+/* Whether a taint of this effect keeps pods away from its node: not PreferNoSchedule. */
+bool taint_effect_keeps_away(enum taint_effect e);
 
 struct taint {
 	struct span key, value;

@@ -60,9 +60,23 @@ static void the_first_that_matches_says_for_how_long(void **state)
 	assert_int_equal(toleration_time(list, 3, &in), INT64_MAX);
 }
 
+static void what_is_reserved_is_covered_by_its_own_key_alone(void **state)
+{
+	static const struct taint own = {SPAN("owner"), SPAN("a"), TAINT_RESERVED};
+	static const struct toleration all = {.exists = true},
+				       other = {.key = SPAN("owner"), .value = SPAN("b")},
+				       its = {.key = SPAN("owner"), .value = SPAN("a")};
+
+	assert_ptr_equal(toleration_first_untolerated(&own, 1, &all, 1), &own);
+	assert_ptr_equal(toleration_first_untolerated(&own, 1, &other, 1), &own);
+	assert_null(toleration_first_untolerated(&own, 1, &its, 1));
+	assert_int_equal(taint_effect_from_string(SPAN("Reserved")), TAINT_EFFECT_INVALID);
+	assert_string_equal(taint_effect_to_string(TAINT_RESERVED), "Reserved");
+}
+
 static void effects_have_names_both_ways(void **state)
 {
-	for (int e = 0; e < TAINT_EFFECT_MAX; e++)
+	for (int e = 0; e < TAINT_RESERVED; e++)
 		assert_int_equal(
 		    taint_effect_from_string(span_of(taint_effect_to_string((enum taint_effect)e))),
 		    e);
@@ -76,6 +90,7 @@ int main(void)
 	    cmocka_unit_test(tolerations_follow_kubernetes),
 	    cmocka_unit_test(preferences_keep_nobody_away),
 	    cmocka_unit_test(the_first_that_matches_says_for_how_long),
+	    cmocka_unit_test(what_is_reserved_is_covered_by_its_own_key_alone),
 	    cmocka_unit_test(effects_have_names_both_ways),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
