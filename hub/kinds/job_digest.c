@@ -8,13 +8,15 @@
 
 #include <errno.h>
 
-#define DIGEST_VERSION 4
+#define DIGEST_VERSION 5
 /* In place of an effect: NoExecute, and the seconds for which it is tolerated follow. */
 #define LIMITED (INFO_NO_EXECUTE + 1)
-/* Older versions: without what only a queue asks; without the limit; without topologies. */
-#define DIGEST_NO_QUEUE	   1
-#define DIGEST_NO_LIMIT	   2
-#define DIGEST_NO_TOPOLOGY 3
+/* Older versions: without what only a queue asks; without the limit; without topologies; without
+ * which pod sets take provisioned nodes. */
+#define DIGEST_NO_QUEUE	    1
+#define DIGEST_NO_LIMIT	    2
+#define DIGEST_NO_TOPOLOGY  3
+#define DIGEST_NO_CONSUMERS 4
 
 enum digest_flag {
 	DIGEST_SINGLE_TEMPLATE = 1u << 0,
@@ -97,6 +99,7 @@ void job_digest_pack(const struct job_digest *d, struct buf *out)
 	if (d->submitter)
 		pod_set_pack(d->submitter, out);
 	info_put_i64(out, d->limit_seconds);
+	info_put_u64(out, d->consumers);
 }
 
 /* ---- unpack ---- */
@@ -240,6 +243,9 @@ int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *r
 	if (version > DIGEST_NO_QUEUE)
 		get_queue_fields(&r, mem, version, &d);
 	d.limit_seconds = version > DIGEST_NO_LIMIT ? info_get_i64(&r) : -1;
+	d.consumers = version > DIGEST_NO_CONSUMERS ? info_get_u64(&r)
+		      : d.provisioning_request.len  ? UINT64_MAX
+						    : 0;
 	if (!info_reader_ended(&r))
 		return -EINVAL;
 	*ret = d;

@@ -51,7 +51,9 @@ struct job_digest {
 	struct span scheduling_class;
 	struct span queue_name; /* kueue.x-k8s.io/queue-name label, else annotation */
 	struct span quota_name; /* quota.scheduling.alibabacloud.com/name, else koordinator.sh */
-	struct span provisioning_request;
+	struct span provisioning_request; /* whose nodes its pods take */
+	/* Which pod sets do, a bit each: those whose template names it; all, where the job does. */
+	uint64_t consumers;
 	struct job_dependency *dependencies; /* what its pods mount or name */
 	size_t n_dependencies;
 	struct info_pair *labels; /* of the job: policies select on them */

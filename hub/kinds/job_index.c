@@ -49,6 +49,7 @@ static void read_names(const struct cJSON *job, struct job_digest *d)
 				 label(job, "labels", JOB_KEY_QUOTA_KOORDINATOR));
 	d->provisioning_request = first_of(label(job, "annotations", JOB_KEY_CONSUME),
 					   label(job, "annotations", JOB_KEY_CONSUME_OLD));
+	d->consumers = d->provisioning_request.len ? UINT64_MAX : 0;
 	d->preemptible = !span_is(preemptible, "false");
 }
 
@@ -158,10 +159,10 @@ static int read_pod_set(const struct job_template *t, struct arena *mem, struct 
 		add_autoscaler(t, set, mem);
 	if (t->submitter_beside)
 		add_submitter(set, mem);
+	struct span consumed = first_of(label(t->node, "annotations", JOB_KEY_CONSUME),
+					label(t->node, "annotations", JOB_KEY_CONSUME_OLD));
 	if (!d->provisioning_request.ptr)
-		d->provisioning_request =
-		    first_of(label(t->node, "annotations", JOB_KEY_CONSUME),
-			     label(t->node, "annotations", JOB_KEY_CONSUME_OLD));
+		d->provisioning_request = consumed;
 	if (!d->priority_class.ptr)
 		d->priority_class = set->pod.priority_class;
 	if (t->count == 0)
@@ -173,6 +174,8 @@ static int read_pod_set(const struct job_template *t, struct arena *mem, struct 
 	set->path = span_of(t->path);
 	set->exclusive_topology = span_of(t->topology);
 	topology_request_read(t->node, mem, &set->topology);
+	if (consumed.len && d->n_pod_sets < JOB_MAX_POD_SETS)
+		d->consumers |= UINT64_C(1) << d->n_pod_sets;
 	d->n_pod_sets++;
 	return 0;
 }

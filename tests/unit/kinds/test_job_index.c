@@ -252,8 +252,30 @@ static void labels_choose_quota_and_preemption(void **state)
 		 &i);
 	assert_text(i.d.quota_name, "a");
 	assert_text(i.d.provisioning_request, "pr");
+	assert_true(i.d.consumers == UINT64_MAX);
 	assert_text(i.d.priority_class, "high");
 	assert_false(i.d.preemptible);
+	done(&i);
+}
+
+static void only_sets_that_name_a_request_take_its_nodes(void **state)
+{
+	(void)state;
+	struct indexed i;
+	index_of(
+	    TYPE_PYTORCH_JOB,
+	    "{'spec':{'pytorchReplicaSpecs':{'Master':{'template':" POD(
+		"'cpu':1") "},'Worker':{"
+			   "'replicas':2,'template':{'metadata':{'annotations':{'cluster-autoscaler."
+			   "kubernetes.io/consume-provisioning-request':'pr'}},'spec':{'containers':[{'name':"
+			   "'c'}]}}}}}}",
+	    &i);
+	expect_set(&i.d, 1, "worker", 2);
+	assert_text(i.d.provisioning_request, "pr");
+	assert_int_equal(i.d.consumers, 2);
+	done(&i);
+	index_of(TYPE_JOB, "{'spec':{'template':" POD("'cpu':1") "}}", &i);
+	assert_int_equal(i.d.consumers, 0);
 	done(&i);
 }
 
@@ -354,6 +376,7 @@ int main(void)
 	    cmocka_unit_test(what_pods_name_is_listed_once),
 	    cmocka_unit_test(many_dependencies_are_listed_once_too),
 	    cmocka_unit_test(labels_choose_quota_and_preemption),
+	    cmocka_unit_test(only_sets_that_name_a_request_take_its_nodes),
 	    cmocka_unit_test(everything_placement_reads_survives_the_row),
 	    cmocka_unit_test(a_digest_is_refused_for_too_many_pods_or_bad_amounts),
 	    cmocka_unit_test(every_cut_of_a_digest_is_malformed),

@@ -210,6 +210,23 @@ static void groups_are_of_two_that_agree(void **state)
 
 /* ---- rows of before ---- */
 
+/* One of version 4 ends without the pod sets that take provisioned nodes: all of them did. */
+static void rows_without_consumers_are_read(void **state)
+{
+	(void)state;
+	auto_arena mem = ARENA_INIT;
+	auto_buf row = BUF_INIT;
+	struct job_digest d = {.provisioning_request = SPAN("r"), .limit_seconds = -1}, back;
+
+	job_digest_pack(&d, &row);
+	assert_int_equal(job_digest_unpack(buf_span(&row), &mem, &back), 0);
+	assert_int_equal(back.consumers, 0);
+	row.len--;
+	row.ptr[0] = 4;
+	assert_int_equal(job_digest_unpack(buf_span(&row), &mem, &back), 0);
+	assert_true(back.consumers == UINT64_MAX);
+}
+
 /* A digest of version 3 ends its pod sets without a topology. */
 static void older_rows_are_read(void **state)
 {
@@ -227,6 +244,9 @@ static void older_rows_are_read(void **state)
 	struct job_digest none = d;
 	none.n_pod_sets = 0;
 	job_digest_pack(&none, &sets);
+	/* And without the one that says "no pod set takes provisioned nodes", at the end. */
+	row.len--;
+	sets.len--;
 	size_t behind = 0; /* bytes behind the number of sets */
 	while (behind < sets.len &&
 	       row.ptr[row.len - 1 - behind] == sets.ptr[sets.len - 1 - behind])
@@ -256,6 +276,7 @@ int main(void)
 	    cmocka_unit_test(slices_have_a_level_and_a_size),
 	    cmocka_unit_test(layers_divide_each_other),
 	    cmocka_unit_test(groups_are_of_two_that_agree),
+	    cmocka_unit_test(rows_without_consumers_are_read),
 	    cmocka_unit_test(older_rows_are_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
