@@ -1,6 +1,8 @@
 #include "core/capacity.h"
 #include "core/capacity_row.h"
 #include "core/pod_object.h"
+#include "core/provisioning/request_claim.h"
+#include "core/provisioning/request_nodes.h"
 #include "core/swap/node_jobs.h"
 #include "core/swap/swap.h"
 #include "kube/node_info.h"
@@ -36,7 +38,8 @@ void capacity_node_apply(struct core *c, struct member *m, const struct node_inf
 	auto_arena mem = ARENA_INIT;
 	struct member_node *known = map_get(&m->nodes, n->name);
 	struct label *labels = arena_array(&mem, struct label, n->n_labels);
-	struct taint *taints = arena_array(&mem, struct taint, n->n_taints);
+	struct taint *taints = arena_array(&mem, struct taint, n->n_taints + 1);
+	size_t n_taints = request_nodes_taints(n, taints);
 	size_t n_amounts;
 	auto_free struct amount *amounts =
 	    capacity_amounts(c, n->allocatable, n->n_allocatable, &n_amounts);
@@ -46,22 +49,20 @@ void capacity_node_apply(struct core *c, struct member *m, const struct node_inf
 		return;
 	for (size_t i = 0; i < n->n_labels; i++)
 		labels[i] = (struct label){n->labels[i].key, n->labels[i].value};
-	for (size_t i = 0; i < n->n_taints; i++)
-		taints[i] = (struct taint){n->taints[i].key, n->taints[i].value,
-					   core_taint_effect(n->taints[i].effect)};
 	if (!known) {
 		known = xcalloc(1, sizeof(*known));
 		map_put(&m->nodes, n->name, known);
 	}
 	known->revision = n->revision;
 	known->seen = true;
+	uint64_t version = fleet_version(c->fleet);
 	int r = cluster_view_node_upsert(c->fleet, m->view,
 					 &(struct node_spec){
 					     .name = n->name,
 					     .labels = labels,
 					     .n_labels = n->n_labels,
 					     .taints = taints,
-					     .n_taints = n->n_taints,
+					     .n_taints = n_taints,
 					     .allocatable = amounts,
 					     .n_allocatable = n_amounts,
 					     .unschedulable = n->unschedulable,
@@ -76,6 +77,8 @@ void capacity_node_apply(struct core *c, struct member *m, const struct node_inf
 	ledger_crowded(c->ledger, m->view, known->node);
 	note_ready(c, m, known, n);
 	swap_node_changed(c, m, known->node, n->name);
+	if (fleet_version(c->fleet) != version)
+		request_claim_nodes_changed(c, m);
 }
 
 void capacity_node_remove(struct core *c, struct member *m, struct span name)

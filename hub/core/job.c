@@ -11,6 +11,7 @@
 #include "core/kueue/workload.h"
 #include "core/pod_constraint.h"
 #include "core/priority.h"
+#include "core/provisioning/consumer.h"
 #include "core/swap/swap.h"
 #include "quota-tree/quota_message.h"
 
@@ -238,23 +239,6 @@ enum taint_effect core_taint_effect(enum info_effect e)
 					      : TAINT_NO_SCHEDULE;
 }
 
-static int requests_of(struct core *c, struct arena *mem, const struct template_info *pod,
-		       struct pod_set *set, struct err *reterr)
-{
-	struct request *out = arena_array(mem, struct request, pod->n_requests);
-
-	for (size_t i = 0; i < pod->n_requests; i++) {
-		int r = resource_table_index(fleet_resources(c->fleet), pod->requests[i].resource,
-					     &out[i].resource, reterr);
-		if (r < 0)
-			return r;
-		out[i].amount = pod->requests[i].value;
-	}
-	set->requests = out;
-	set->n_requests = pod->n_requests;
-	return 0;
-}
-
 /* Two lists behind each other. */
 #define JOIN(mem, T, a, n_a, b, n_b)                                                               \
 	({                                                                                         \
@@ -325,7 +309,7 @@ static int shape_of(struct core *c, const struct job *j, const struct job_term *
 			add_term(&sets[i], &terms[i], mem);
 		if (p->exclusive_topology.len)
 			ret->exclusive_topology = p->exclusive_topology;
-		int r = requests_of(c, mem, &p->pod, &sets[i], reterr);
+		int r = pod_requests(c, &p->pod, mem, &sets[i], reterr);
 		if (r == 0 && !anywhere)
 			r = topology_of(c, j, i, terms ? &terms[i] : NULL, mem, &sets[i].topology,
 					reterr);
@@ -351,6 +335,7 @@ static int make_ask(struct core *c, struct job *j, const struct propagation_poli
 	struct placement_spec placement = policy->placement;
 	struct job_shape spec;
 
+	terms = consumer_terms(c, j, terms, &mem);
 	int r = shape_of(c, j, terms, anywhere, &mem, &spec, reterr);
 	if (r == 0)
 		r = fleet_shape_ref(c->fleet, &spec, ret_shape, reterr);

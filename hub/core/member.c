@@ -11,6 +11,7 @@
 #include "core/kueue/claim.h"
 #include "core/kueue/multikueue.h"
 #include "core/member_event.h"
+#include "core/provisioning/request_claim.h"
 #include "core/swap/swap_hold.h"
 
 #include <openssl/evp.h>
@@ -286,6 +287,7 @@ void member_free(struct core *c, struct member *m)
 	capacity_forget(c, m);
 	if (m->view != CLUSTER_NONE)
 		claim_leave(c, m->view);
+	request_claim_leave(c, m);
 	swap_hold_leave(c, m);
 	if (m->view != CLUSTER_NONE)
 		cluster_view_remove(c->fleet, m->view);

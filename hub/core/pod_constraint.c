@@ -1,7 +1,5 @@
 #include "core/pod_constraint.h"
 
-#include "core/state.h"
-
 static const struct label *labels_of(const struct template_info *pod, struct arena *mem)
 {
 	struct label *out = arena_array(mem, struct label, pod->n_node_selector);
@@ -71,4 +69,21 @@ struct constraint pod_constraint(const struct template_info *pod, struct arena *
 	    .tolerations = tolerations_of(pod, mem),
 	    .n_tolerations = pod->n_tolerations,
 	};
+}
+
+int pod_requests(struct core *c, const struct template_info *pod, struct arena *mem,
+		 struct pod_set *set, struct err *reterr)
+{
+	struct request *out = arena_array(mem, struct request, pod->n_requests);
+
+	for (size_t i = 0; i < pod->n_requests; i++) {
+		int r = resource_table_index(fleet_resources(c->fleet), pod->requests[i].resource,
+					     &out[i].resource, reterr);
+		if (r < 0)
+			return r;
+		out[i].amount = pod->requests[i].value;
+	}
+	set->requests = out;
+	set->n_requests = pod->n_requests;
+	return 0;
 }

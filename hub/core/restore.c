@@ -243,6 +243,11 @@ int restore_all(struct core *c, struct err *reterr)
 	vec_foreach (&c->members, m)
 		if (r == 0 && *m)
 			capacity_restore_nodes(c, *m);
+	/* Which nodes a job's request brought is part of what the job asks. */
+	if (r == 0)
+		r = provisioning_restore(c, reterr);
+	if (r == 0)
+		r = restore_type(c, TYPE_PROVISIONING_REQUEST, reterr);
 	if (r == 0)
 		r = registry_reader(c->batch, kind_by_type(c->kinds, TYPE_NAMESPACE), &reader,
 				    reterr);
@@ -255,11 +260,6 @@ int restore_all(struct core *c, struct err *reterr)
 	/* Those of no job. */
 	if (r == 0)
 		r = restore_type(c, TYPE_WORKLOAD, reterr);
-	if (r < 0)
-		return r;
-	r = provisioning_restore(c, reterr);
-	if (r == 0)
-		r = restore_type(c, TYPE_PROVISIONING_REQUEST, reterr);
 	if (r == 0)
 		r = replay(c, reterr);
 	if (r < 0)

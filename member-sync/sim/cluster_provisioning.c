@@ -366,6 +366,7 @@ static void put_status(struct provisioning *p, struct provisioning_request *r)
 	struct object_draft d;
 	struct err why = ERR_INIT;
 	auto_buf status = BUF_INIT;
+	char ticket[NODE_POOL_TICKET_MAX];
 	if (cluster_current(c, c->provisioning_kind, span_of(r->ns), span_of(r->name), r->revision,
 			    &o)) {
 		p->due = 0; /* overtaken: the next step sees what became of it */
@@ -373,6 +374,9 @@ static void put_status(struct provisioning *p, struct provisioning_request *r)
 	}
 	buf_add_str(&status, "{\"conditions\":");
 	conditions_print(&r->state.conditions, CONDITIONS_META, &status);
+	if (conditions_true(&r->state.conditions, "Accepted"))
+		buf_addf(&status, ",\"provisioningClassDetails\":{\"" NODE_POOL_DETAIL "\":\"%s\"}",
+			 node_pool_ticket(span_of(r->ns), span_of(r->name), ticket));
 	buf_add_char(&status, '}');
 	if (object_draft_splice_status(&o, buf_span(&status), false, &d, &why)) {
 		cluster_fail(c, &why);

@@ -6,7 +6,9 @@
  *
  * A pool has no nodes of its own; each that is made belongs to one request: it carries the label
  * and the taint NODE_POOL_LABEL with node_pool_ticket() of the request's name, so that only pods
- * which consume the request are bound there, and those nowhere else.
+ * which consume the request are bound there, and those nowhere else. The label is the one of the
+ * autoscaler of queued-provisioning.gke.io, and as there the request's status tells its value:
+ * NODE_POOL_DETAIL of status.provisioningClassDetails.
  */
 #include "base/arena.h"
 #include "base/clock.h"
@@ -20,7 +22,8 @@ struct cJSON;
 #define NODE_POOL_COUNT	     "muster.dev/sim-count"
 #define NODE_POOL_DELAY	     "muster.dev/sim-provision-delay"
 #define NODE_POOL_QUOTA	     "muster.dev/sim-quota"
-#define NODE_POOL_LABEL	     "muster.dev/sim-request"
+#define NODE_POOL_LABEL	     "autoscaling.gke.io/provisioning-request"
+#define NODE_POOL_DETAIL     "ResizeRequestName"
 #define NODE_POOL_OWNER	     "muster.dev/sim-request-uid"  /* annotation: the request's uid */
 #define NODE_POOL_OF	     "muster.dev/sim-pool"	   /* label: the pool's name */
 #define NODE_POOL_QUEUED     "cloud.google.com/gke-queued" /* taint that consumers tolerate */

@@ -265,6 +265,7 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	pump_remove(c, j);
 	swap_placed(c, j);
 	j->holds = true;
+	consumer_placed(c, j);
 	free(j->assignment);
 	j->assignment =
 	    assignment_pack(c->fleet, d->cluster, d->slots, d->n_slots, &j->assignment_len);

@@ -81,6 +81,9 @@ static void admitted(struct core *c, struct workload *w, bool had_checks)
 		workload_set_domains(c, w, w->job->domains);
 	multikueue_placed(c, w);
 	queue_meter_admitted(c, w, had_checks);
+	if (w->delayed)
+		workload_end_delay(c, w);
+	w->delayed = false;
 	start_clock(c, w);
 	workload_count_usage(c, w);
 }
@@ -97,7 +100,8 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 	w->answered = true;
 	w->requeue_at = 0;
 	admission_ask_drop(c, w);
-	workload_set_admission(c, w, admission_record_text(c, w, a));
+	workload_set_admission(c, w, admission_record_text(c, w, a, checks, n_checks, &w->delayed));
+	w->delay_told = false;
 	workload_set_condition(c, w, "QuotaReserved", true, "QuotaReserved",
 			       "Quota reserved in ClusterQueue %.*s", SPAN_ARGS(queue));
 	workload_clear_condition(c, w, "Evicted", "QuotaReserved");
@@ -351,6 +355,16 @@ void admission_give_back(struct core *c, struct workload *w)
 			       "No member cluster can be kept free for the workload");
 }
 
+/* All checks are Ready, and its places are not found yet: Kueue's second pass. */
+static void tell_delay(struct core *c, struct workload *w)
+{
+	if (!w->delayed || w->delay_told)
+		return;
+	w->delay_told = true;
+	workload_set_condition(c, w, "Admitted", false, "PendingDelayedTopologyRequests",
+			       "There are pending delayed topology requests");
+}
+
 static void run_placing(struct core *c)
 {
 	struct kueue *k = c->kueue;
@@ -361,10 +375,12 @@ static void run_placing(struct core *c)
 		if (!w)
 			continue;
 		(void)admission_start(c, w);
-		if (w->ready_to_place && w->unit && w->unit->state == KUEUE_RESERVING)
+		if (w->ready_to_place && w->unit && w->unit->state == KUEUE_RESERVING) {
 			k->placing.items[kept++] = w;
-		else
+			tell_delay(c, w);
+		} else {
 			w->ready_to_place = false;
+		}
 	}
 	k->placing.len = kept;
 }

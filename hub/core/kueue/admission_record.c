@@ -1,6 +1,9 @@
 #include "core/kueue/admission_record.h"
 
 #include "base/json.h"
+#include "core/kueue/cluster_queue.h"
+#include "core/kueue/provisioning_config.h"
+#include "core/kueue/topology.h"
 #include "core/kueue/workload_restore.h"
 #include "kube/quantity.h"
 
@@ -30,8 +33,35 @@ void admission_record_take(struct workload *w, const struct kueue_assignment *a)
 	}
 }
 
+/* Whether one of its checks asks for nodes of the flavor. */
+static bool is_provisioned(const struct core *c, const struct workload *w, uint32_t flavor,
+			   const char *const *checks, size_t n)
+{
+	const struct cluster_queue *q = workload_cluster_queue(c, w);
+
+	for (size_t i = 0; q && i < n; i++)
+		if (provisioning_config_is_check(c, checks[i]) &&
+		    cluster_queue_checks_flavors(c, q, checks[i], &flavor, 1))
+			return true;
+	return false;
+}
+
+/* Kueue's flavorassigner delays the topology of a pod set whose flavor has both. */
+static bool is_delayed(const struct core *c, const struct workload *w,
+		       const struct kueue_assignment *a, size_t i, const char *const *checks,
+		       size_t n)
+{
+	for (size_t k = a->first_choice[i]; n && k < a->first_choice[i + 1]; k++) {
+		uint32_t flavor = a->choices.items[k].flavor;
+		if (flavor != KUEUE_NONE && topology_of_flavor(c, flavor).len &&
+		    is_provisioned(c, w, flavor, checks, n))
+			return true;
+	}
+	return false;
+}
+
 static void add_set(const struct core *c, const struct workload *w,
-		    const struct kueue_assignment *a, size_t i, struct buf *b)
+		    const struct kueue_assignment *a, size_t i, bool delayed, struct buf *b)
 {
 	const struct kueue_forest *f = c->kueue->forest;
 	struct kueue_use uses[KUEUE_MAX_REQUESTS + 1];
@@ -54,22 +84,27 @@ static void add_set(const struct core *c, const struct workload *w,
 	}
 	buf_add_str(b, "{\"name\":");
 	buf_add_json_str(b, w->unit->shape->sets[i].name);
-	buf_addf(b, ",\"flavors\":{%s},\"resourceUsage\":{%s},\"count\":%d}",
-		 flavors.ptr ? flavors.ptr : "", usage.ptr ? usage.ptr : "", a->counts[i]);
+	buf_addf(b, ",\"flavors\":{%s},\"resourceUsage\":{%s},\"count\":%d%s}",
+		 flavors.ptr ? flavors.ptr : "", usage.ptr ? usage.ptr : "", a->counts[i],
+		 delayed ? ",\"delayedTopologyRequest\":\"Pending\"" : "");
 }
 
 char *admission_record_text(const struct core *c, const struct workload *w,
-			    const struct kueue_assignment *a)
+			    const struct kueue_assignment *a, const char *const *checks,
+			    size_t n_checks, bool *ret_delayed)
 {
 	auto_buf b = BUF_INIT;
 
+	*ret_delayed = false;
 	buf_add_str(&b, "{\"clusterQueue\":");
 	buf_add_json_str(&b, kueue_forest_name(c->kueue->forest, w->unit->queue));
 	buf_add_str(&b, ",\"podSetAssignments\":[");
 	for (size_t i = 0; i < w->unit->shape->n_sets; i++) {
 		if (i)
 			buf_add_char(&b, ',');
-		add_set(c, w, a, i, &b);
+		bool delayed = is_delayed(c, w, a, i, checks, n_checks);
+		add_set(c, w, a, i, delayed, &b);
+		*ret_delayed = *ret_delayed || delayed;
 	}
 	buf_add_str(&b, "]}");
 	return buf_steal(&b, NULL);

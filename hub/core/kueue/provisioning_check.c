@@ -53,15 +53,6 @@ struct provisioning_check *provisioning_check_of(const struct workload *w, const
 	return NULL;
 }
 
-uint64_t provisioning_check_managed(const struct workload *w)
-{
-	uint64_t bits = 0;
-
-	for (const struct provisioning_check *p = w->provisioning; p; p = p->next)
-		bits |= p->managed;
-	return bits;
-}
-
 void provisioning_check_wake(struct core *c, const struct provisioning_request *r)
 {
 	const struct workload *w =
@@ -108,6 +99,17 @@ static struct provisioning_check *link_check(struct workload *w, const struct wo
 		end = &(*end)->next;
 	*end = p;
 	return p;
+}
+
+void provisioning_check_restore(struct core *c, struct workload *w, const struct workload_status *s)
+{
+	for (size_t i = 0; i < s->n_checks; i++) {
+		auto_free char *name = xstrndup(s->checks[i].name.ptr, s->checks[i].name.len);
+		if (!provisioning_config_is_check(c, name))
+			continue;
+		struct provisioning_check *p = link_check(w, &s->checks[i]);
+		p->managed = provisioning_object_managed(c, w, p);
+	}
 }
 
 static void unlink_check(struct workload *w, struct provisioning_check *p)

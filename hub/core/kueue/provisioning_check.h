@@ -24,6 +24,9 @@
 #include "core/kueue/workload.h"
 #include "core/provisioning/request.h"
 
+struct job_term;
+struct workload_status;
+
 struct provisioning_check { /* of one workload; none while it holds no quota */
 	struct provisioning_check *next;
 	char *check, *request;
@@ -50,11 +53,21 @@ bool provisioning_check_terms(struct core *c, struct provisioning_request *r,
 
 /* The workload reserves quota and has checks: looked at with one of the next batches. */
 void provisioning_check_mark(struct core *c, struct workload *w);
+/* At a restart, when it holds quota, before its job: its checks with the requests that they had, as
+ * far as these are known; provisioning_check_mark() looks at them properly. */
+void provisioning_check_restore(struct core *c, struct workload *w,
+				const struct workload_status *s);
 /* It holds no quota any more. */
 void provisioning_check_drop(struct core *c, struct workload *w);
 void provisioning_check_free(struct workload *w);
 /* Looks at those that are marked, and at the checks themselves. True when nothing is left. */
 bool provisioning_check_run(struct core *c);
+
+/* The node labels that the check's config has its pods ask for, of what the request's status says,
+ * added to what they ask. Arrays from `mem`. */
+void provisioning_check_labels(struct core *c, const struct provisioning_check *p,
+			       const struct provisioning_request *r, struct arena *mem,
+			       struct job_term *t);
 
 /* What stands in the workload's status now. */
 void provisioning_check_tell(struct core *c, struct workload *w, struct provisioning_check *p,
@@ -64,8 +77,6 @@ void provisioning_check_tell(struct core *c, struct workload *w, struct provisio
 void provisioning_check_settle(struct core *c, struct workload *w);
 /* The workload's check that asks with this request; NULL. */
 struct provisioning_check *provisioning_check_of(const struct workload *w, const char *request);
-/* Of the pod sets of all its checks, a bit each. */
-uint64_t provisioning_check_managed(const struct workload *w);
 /* Something of one request of a round changed: the others are decided anew. */
 void provisioning_check_wake(struct core *c, const struct provisioning_request *r);
 

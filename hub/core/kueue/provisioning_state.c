@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/num.h"
+#include "core/job.h"
 #include "core/kueue/admission.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/provisioning_object.h"
@@ -181,6 +182,32 @@ static struct cJSON *status_of(struct core *c, const struct provisioning_request
 	    json_parse(store_object_part(&o, o.extents.status), NULL, &tree, NULL) == 0)
 		return tree;
 	return NULL;
+}
+
+void provisioning_check_labels(struct core *c, const struct provisioning_check *p,
+			       const struct provisioning_request *r, struct arena *mem,
+			       struct job_term *t)
+{
+	struct provisioning_config config;
+
+	if (provisioning_config_read(c, p->check, &config, NULL) == 0 && config.node_selector) {
+		auto_json *status = status_of(c, r);
+		const struct cJSON *details = json_get(status, "provisioningClassDetails");
+		size_t most = t->n_labels + json_len(config.node_selector);
+		struct label *labels = arena_array(mem, struct label, most);
+		for (size_t i = 0; i < t->n_labels; i++)
+			labels[i] = t->labels[i];
+		json_foreach (config.node_selector, k) {
+			const char *key = json_str(k, "key"),
+				   *from = json_str(k, "valueFromProvisioningClassDetail"),
+				   *value = from ? json_str(details, from) : NULL;
+			if (key && value)
+				labels[t->n_labels++] = (struct label){
+				    arena_span(mem, span_of(key)), arena_span(mem, span_of(value))};
+		}
+		t->labels = labels;
+	}
+	provisioning_config_done(&config);
 }
 
 static void become_ready(struct core *c, struct workload *w, struct provisioning_check *p)

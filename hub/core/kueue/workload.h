@@ -96,6 +96,8 @@ struct workload {
 	bool ahead;	     /* its quota is reserved ahead of nodes: it starved (admission.h) */
 	uint64_t spec_hash;  /* of what the engine was told */
 	bool ready_to_place; /* in kueue->placing: its checks are Ready */
+	bool delayed;	     /* its topology waits for nodes: delayedTopologyRequest */
+	bool delay_told;     /* its checks are Ready, and Admitted says what it waits for */
 	struct provisioning_check *provisioning; /* provisioning_check.h; or NULL */
 	bool checking;				 /* in kueue->checking */
 	char *misasked; /* why what it asks of a member cannot be, or NULL */

@@ -84,6 +84,11 @@ void workload_set_admission(struct core *c, struct workload *w, char *take_json)
 	e->has_admission = true;
 }
 
+void workload_end_delay(struct core *c, struct workload *w)
+{
+	edit_of(c, w)->ends_delay = true;
+}
+
 void workload_set_domains(struct core *c, struct workload *w, const char *domains)
 {
 	struct workload_edit *e = edit_of(c, w);

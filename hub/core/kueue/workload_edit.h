@@ -28,6 +28,7 @@ struct workload_edit {
 	bool has_admission, has_requeue, deactivate;
 	char *admission; /* NULL: to be taken away */
 	char *domains;	 /* or NULL */
+	bool ends_delay; /* delayedTopologyRequest: Pending becomes Ready */
 	char *unhealthy; /* JSON; "": to be taken away; NULL: as it stands */
 	char *cluster;	 /* or NULL */
 	struct VEC(struct check_edit) checks;

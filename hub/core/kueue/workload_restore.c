@@ -163,8 +163,10 @@ static void restore_holding(struct core *c, struct workload *w, const struct wor
 		return;
 	}
 	workload_count_usage(c, w);
-	if (s->n_checks && !w->evicted_at)
+	if (s->n_checks && !w->evicted_at) {
+		provisioning_check_restore(c, w, s);
 		provisioning_check_mark(c, w);
+	}
 	if (w->max_execution || w->unready_since)
 		workload_timer(c, w, c->now);
 }
@@ -294,6 +296,14 @@ static void reconcile(struct core *c, struct workload *w, const struct store_obj
 	}
 }
 
+static bool is_delayed(const struct store_object *o)
+{
+	static const char pending[] = "\"delayedTopologyRequest\":\"Pending\"";
+	struct span status = store_object_part(o, o->extents.status);
+
+	return status.len && memmem(status.ptr, status.len, pending, sizeof(pending) - 1);
+}
+
 static void begin(struct core *c, struct workload *w, const struct store_object *o,
 		  const struct workload_digest *d, const struct workload_status *s)
 {
@@ -307,6 +317,7 @@ static void begin(struct core *c, struct workload *w, const struct store_object 
 	w->queue_order = w->first_order;
 	take_spec(c, w, o, d);
 	take_standing(c, w, s);
+	w->delayed = is_delayed(o);
 	workload_enter_queue(c, w, d->queue_name);
 }
 

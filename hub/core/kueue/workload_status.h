@@ -68,6 +68,8 @@ void workload_clear_condition(struct core *c, struct workload *w, const char *ty
 void workload_set_admission(struct core *c, struct workload *w, char *take_json);
 /* status.admission: the topologyAssignment of each pod set that has a domain (core/domain.h). */
 void workload_set_domains(struct core *c, struct workload *w, const char *domains);
+/* status.admission: its pod sets' delayedTopologyRequests become Ready. */
+void workload_end_delay(struct core *c, struct workload *w);
 /* status.unhealthyNodes: nodes of its topologyAssignment that failed, at most
  * WORKLOAD_MAX_UNHEALTHY; n 0: they are replaced. They go with the admission. */
 #define WORKLOAD_MAX_UNHEALTHY 8

@@ -63,7 +63,7 @@ static void apply_admission(struct cJSON *status, const struct workload_edit *e)
 	if (!e->admission)
 		return;
 	/* Only where it is looked into below is the tree of it needed. */
-	if (!e->domains)
+	if (!e->domains && !e->ends_delay)
 		tree = json_new_text(span_of(e->admission));
 	else if (json_parse(span_of(e->admission), NULL, &tree, NULL) < 0)
 		return;
@@ -79,6 +79,14 @@ static void apply_domains(struct cJSON *status, const char *domains)
 		if (domain_assignment(domains, set++, number(a, "count"), &text))
 			json_set(a, "topologyAssignment", json_new_text(buf_span(&text)));
 	}
+}
+
+/* Nodes have come, and its places on them are found. */
+static void end_delay(struct cJSON *status)
+{
+	json_foreach (json_path(status, "admission", "podSetAssignments", NULL), a)
+		if (json_get(a, "delayedTopologyRequest"))
+			json_set_str(a, "delayedTopologyRequest", "Ready");
 }
 
 static void reset_check(struct cJSON *list, const char *name, const struct cJSON *was,
@@ -202,6 +210,8 @@ static void apply(struct cJSON *status, const struct workload *w, usec now)
 		apply_domains(status, e->domains);
 	if (e->cluster)
 		json_set_str(status, "clusterName", e->cluster);
+	if (e->ends_delay)
+		end_delay(status);
 	apply_unhealthy(status, e);
 	vec_foreach (&e->checks, k) {
 		if (k->reset)

@@ -3,8 +3,9 @@
 /*
  * ProvisioningRequests in the core: what the rest of it calls. The parts: request.h (the record),
  * request_try.h (copies on members), request_round.h (where to ask), request_row.h (what is
- * written), consumer.h (jobs that take the nodes); core/kueue/provisioning_check.h makes requests
- * for an admission check. Thread: core.
+ * written), request_nodes.h (which nodes came), request_claim.h (who else gets them), consumer.h
+ * (jobs that take the nodes); core/kueue/provisioning_check.h makes requests for an admission
+ * check. Thread: core.
  */
 #include "core/provisioning/request.h"
 
@@ -16,7 +17,7 @@ bool provisioning_is_interesting(const struct kind *kind);
 bool provisioning_observe(struct core *c, const struct kind *kind, const struct store_object *o);
 bool provisioning_observe_absent(struct core *c, const struct kind *kind, struct span ns,
 				 struct span name);
-/* At start, when members, jobs and workloads are there: rows, then objects' own restore. */
+/* At start, when members and nodes are there, before jobs: rows; then objects' own restore. */
 int provisioning_restore(struct core *c, struct err *reterr) MUST_CHECK;
 
 void provisioning_timers(struct core *c);

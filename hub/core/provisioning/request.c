@@ -1,6 +1,7 @@
 #include "core/provisioning/request.h"
 
 #include "base/num.h"
+#include "core/provisioning/request_claim.h"
 
 static struct span number_key(const uint64_t *number)
 {
@@ -74,9 +75,11 @@ void request_destroy(struct core *c, struct provisioning_request *r)
 		(void)map_remove(&p->by_uid, span_of(r->uid_text));
 	if (map_get(&p->by_name, name) == r)
 		(void)map_remove(&p->by_name, name);
+	request_claim_forget(c, r);
 	drop_from(p->dirty.items, &p->dirty.len, r);
 	drop_from(p->flushed.items, &p->flushed.len, r);
 	vec_foreach (&r->tries, t) {
+		free((*t)->nodes);
 		free((*t)->status);
 		free((*t)->message);
 		free(*t);

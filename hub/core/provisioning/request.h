@@ -26,6 +26,7 @@ struct request_try {
 	enum provision_phase phase;
 	usec since;	     /* when it was decided */
 	usec provisioned_at; /* 0: not */
+	char *nodes;	     /* by which its nodes are known: request_nodes.h; or NULL */
 	/* not durable */
 	enum dispatch_order order; /* to send with the next commit */
 	char order_uid[DISPATCH_UID_MAX];
@@ -48,10 +49,14 @@ struct provisioning_request {
 	char *class;	/* provisioningClassName, "" while only the row is known */
 	char *workload; /* whose check made it, or NULL */
 	usec max_run;
-	bool exists;	/* the hub's object, not being deleted */
-	bool complete;	/* its PodTemplates are there */
-	bool kept;	/* nodes came once: no other member is asked any more */
-	bool retired;	/* the reservation that it was made for is over */
+	bool exists;   /* the hub's object, not being deleted */
+	bool complete; /* its PodTemplates are there */
+	bool kept;     /* nodes came once: no other member is asked any more */
+	bool retired;  /* the reservation that it was made for is over */
+	bool taken;    /* a job that names it was placed on its nodes */
+	/* request_claim.h: room is claimed; it is to be, and the nodes are not to be seen. */
+	bool claimed, unclaimed;
+	bool awaited;	/* a consumer waits for room on its nodes */
 	uint64_t epoch; /* of its last try */
 	struct VEC(struct request_try *) tries;
 	enum provision_verdict verdict;
@@ -69,6 +74,7 @@ struct provisioning {
 	uint64_t next_number;
 	struct VEC(struct provisioning_request *) dirty, flushed;
 	struct VEC(uint64_t) consumers; /* numbers of jobs that wait for one: consumer.h */
+	size_t n_watched;		/* requests that are unclaimed or awaited */
 	usec due; /* the earliest time at which something is to be done; INT64_MAX */
 };
 

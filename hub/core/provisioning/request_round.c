@@ -6,6 +6,7 @@
 #include "core/member.h"
 #include "core/provisioning/consumer.h"
 #include "core/provisioning/request_call.h"
+#include "core/provisioning/request_claim.h"
 #include "core/provisioning/request_try.h"
 
 /* ---- candidates ---- */
@@ -329,6 +330,7 @@ static void forget_try(struct provisioning_request *r, const struct request_try 
 
 	while (r->tries.items[at] != t)
 		at++;
+	free(t->nodes);
 	free(t->status);
 	free(t->message);
 	free(r->tries.items[at]);
@@ -445,7 +447,7 @@ static uint64_t state_of(const struct provisioning_request *r)
 	return h;
 }
 
-void request_round(struct core *c, struct provisioning_request *r)
+static void run_round(struct core *c, struct provisioning_request *r)
 {
 	struct provisioning_terms terms;
 	uint64_t was = state_of(r);
@@ -481,5 +483,11 @@ void request_round(struct core *c, struct provisioning_request *r)
 	}
 	if (terms.workload && terms.lead)
 		provisioning_check_news(c, terms.workload, terms.lead);
+}
+
+void request_round(struct core *c, struct provisioning_request *r)
+{
+	run_round(c, r);
+	request_claim_look(c, r);
 	consumer_news(c, r);
 }

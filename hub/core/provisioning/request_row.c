@@ -33,6 +33,7 @@ static void row_text(const struct provisioning_request *r, struct buf *out)
 	json_set_str(tree, "name", r->name);
 	json_set_int(tree, "epoch", (int64_t)r->epoch);
 	json_set_bool(tree, "kept", r->kept);
+	json_set_bool(tree, "taken", r->taken);
 	vec_foreach (&r->tries, p) {
 		const struct request_try *t = *p;
 		struct cJSON *one = json_object();
@@ -43,6 +44,8 @@ static void row_text(const struct provisioning_request *r, struct buf *out)
 		json_set_str(one, "phase", request_phase_name(t->phase));
 		json_set_int(one, "since", t->since);
 		json_set_int(one, "provisioned", t->provisioned_at);
+		if (t->nodes)
+			json_set_str(one, "nodes", t->nodes);
 		if (t->message)
 			json_set_str(one, "message", t->message);
 		json_append(tries, one);
@@ -77,7 +80,8 @@ static int64_t number(const struct cJSON *o, const char *key)
 static void read_try(struct provisioning_request *r, const struct cJSON *one)
 {
 	struct request_try *t = request_try_add(r, (uint32_t)number(one, "member"));
-	const char *uid = json_str(one, "uid"), *message = json_str(one, "message");
+	const char *uid = json_str(one, "uid"), *message = json_str(one, "message"),
+		   *nodes = json_str(one, "nodes");
 	int64_t step = number(one, "step");
 
 	t->dispatch.epoch = (uint64_t)number(one, "epoch");
@@ -89,6 +93,7 @@ static void read_try(struct provisioning_request *r, const struct cJSON *one)
 		t->phase = PROVISION_PENDING;
 	t->since = number(one, "since");
 	t->provisioned_at = number(one, "provisioned");
+	t->nodes = nodes ? xstrdup(nodes) : NULL;
 	t->message = message ? xstrdup(message) : NULL;
 }
 
@@ -110,6 +115,7 @@ static int read_row(void *arg, struct span key, struct span value)
 	r->row = true;
 	r->epoch = (uint64_t)number(tree, "epoch");
 	r->kept = json_bool(tree, "kept", false);
+	r->taken = json_bool(tree, "taken", false);
 	json_foreach (json_get(tree, "tries"), one)
 		read_try(r, one);
 	return 0;

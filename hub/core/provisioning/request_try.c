@@ -5,6 +5,7 @@
 #include "core/kueue/provisioning_check.h"
 #include "core/member.h"
 #include "core/provisioning/request_call.h"
+#include "core/provisioning/request_nodes.h"
 #include "core/provisioning/request_phase.h"
 
 /* ---- plans ---- */
@@ -152,6 +153,17 @@ static struct dispatch_event reading(const struct core *c, const struct provisio
 	return e;
 }
 
+static void take_nodes(struct provisioning_request *r, struct request_try *t)
+{
+	char *nodes = request_nodes_value(span_of(t->status));
+
+	r->row_dirty = r->row_dirty || (nodes && (!t->nodes || strcmp(nodes, t->nodes) != 0));
+	if (!nodes)
+		return;
+	free(t->nodes);
+	t->nodes = nodes;
+}
+
 static void seen(struct core *c, struct provisioning_request *r, struct request_try *t,
 		 const struct copy_info *copy)
 {
@@ -166,6 +178,7 @@ static void seen(struct core *c, struct provisioning_request *r, struct request_
 		return;
 	free(t->status);
 	t->status = xstrndup(copy->status.ptr, copy->status.len);
+	take_nodes(r, t);
 	enum provision_phase phase = request_phase(copy->status);
 	if (phase != t->phase) {
 		t->phase = phase;

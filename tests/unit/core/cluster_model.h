@@ -108,6 +108,10 @@ struct model_node *model_add_node(struct model *m, const char *name, int64_t cpu
 void model_label_nodes(struct model *m, const char *key, const char *value);
 /* A block and a rack of it (cloud.example.com/block, /rack): one node's two labels. */
 void model_place_node(struct model *m, const char *name, const char *block, const char *rack);
+/* A node of 8 cpus and 8 GPUs of the pool "queued" came, for a request that knows its nodes by
+ * `mark` (autoscaling.gke.io/provisioning-request), or, with NULL, for nobody said whom. Static
+ * texts. */
+void model_provision_node(struct model *m, const char *name, const char *mark);
 void model_remove_node(struct model *m, const char *name);
 /* Its Ready condition, and a NoExecute taint. Its pods stay until model_recreate(). */
 void model_set_node(struct model *m, const char *name, bool ready, bool tainted);

@@ -52,6 +52,16 @@ void model_place_node(struct model *m, const char *name, const char *block, cons
 	model_tell_node(m, n);
 }
 
+void model_provision_node(struct model *m, const char *name, const char *mark)
+{
+	struct model_node *n = model_add_node(m, name, 8, 8);
+
+	n->label_key = "pool";
+	n->label_value = "queued";
+	n->other_key = mark ? "autoscaling.gke.io/provisioning-request" : NULL;
+	n->other_value = mark;
+}
+
 void model_remove_node(struct model *m, const char *name)
 {
 	struct model_node *n = node_of(m, name);

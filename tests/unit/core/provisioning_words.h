@@ -16,8 +16,12 @@
 	"{'type':'" type "','status':'" status "','reason':'" reason "','message':'" message       \
 	"','lastTransitionTime':'2026-01-01T00:00:00Z'}"
 #define CONDITIONS(...) "{'conditions':[" __VA_ARGS__ "]}"
-#define ACCEPTED	CONDITION("Accepted", "True", "Accepted", "queued")
-#define PROVISIONED	CONDITION("Provisioned", "True", "Provisioned", "All nodes are ready")
+/* The same, of one that knows its nodes by this mark. */
+#define NODES_OF(mark, ...)                                                                        \
+	"{'conditions':[" __VA_ARGS__ "],'provisioningClassDetails':{'ResizeRequestName':'" mark   \
+	"'}}"
+#define ACCEPTED    CONDITION("Accepted", "True", "Accepted", "queued")
+#define PROVISIONED CONDITION("Provisioned", "True", "Provisioned", "All nodes are ready")
 #define QUOTA                                                                                      \
 	CONDITION("Provisioned", "False", "QuotaExceeded", "Quota \\\"P4\\\" exceeded. Limit: 1.0")
 #define FAILED	CONDITION("Failed", "True", "NoMatchingNodePool", "No pool can hold these pods")

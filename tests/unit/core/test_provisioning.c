@@ -407,7 +407,7 @@ static void a_job_that_names_a_request_goes_where_its_nodes_are_once_they_are(vo
 	world_settle(w);
 	assert_non_null(strstr(j->hold_detail, "QuotaExceeded"));
 	assert_string_equal(j->top_reason, "WaitingForProvisioning");
-	(void)model_add_node(b, "queued-1", 8, 0);
+	model_provision_node(b, "queued-1", NULL);
 	model_set_status(b, model_copy(b, "default", "r"), CONDITIONS(ACCEPTED "," PROVISIONED));
 	world_settle(w);
 	assert_null(model_copy(a, "default", "eats"));

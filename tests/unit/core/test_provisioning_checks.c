@@ -161,6 +161,7 @@ static void each_check_asks_for_what_its_config_manages(void **state)
 	struct world *w = *state;
 	struct model *m = world_join(w, "c1", 0, 8);
 
+	model_provision_node(m, "came", NULL);
 	m->run_time = 3600 * USEC_PER_SEC;
 	by_resource(w, "");
 	assert_string_equal(of_request(w, "a-gpus", 1, "spec.podSets.0.count"), "2");
@@ -218,6 +219,7 @@ static void what_the_first_check_asks_for_the_second_does_not(void **state)
 	struct world *w = *state;
 	struct model *m = world_join(w, "c1", 0, 8);
 
+	model_provision_node(m, "came", NULL);
 	check(w, "a-all", "queued-provisioning.gke.io", "");
 	check(w, "b-all", "queued-provisioning.gke.io", "");
 	queue(w, "{'name':'a-all'},{'name':'b-all'}");
@@ -237,6 +239,7 @@ static void what_one_of_them_fails_they_leave_together(void **state)
 	struct world *w = *state;
 	struct model *a = world_join(w, "c1", 0, 8), *b = world_join(w, "c2", 0, 8);
 
+	model_provision_node(b, "came", NULL);
 	by_resource(w, "");
 	says(w, a, "a-gpus", 1, PROVISIONED);
 	assert_null(asked(w, b, "a-gpus", 1));
@@ -285,6 +288,7 @@ static void nodes_that_one_of_them_loses_end_the_run(void **state)
 	struct world *w = *state;
 	struct model *m = world_join(w, "c1", 0, 8);
 
+	model_provision_node(m, "came", NULL);
 	m->run_time = 3600 * USEC_PER_SEC;
 	by_resource(w, "");
 	says(w, m, "a-gpus", 1, PROVISIONED);
@@ -303,6 +307,7 @@ static void a_request_that_somebody_deletes_is_made_again_for_the_same_round(voi
 	struct world *w = *state;
 	struct model *m = world_join(w, "c1", 0, 8);
 
+	model_provision_node(m, "came", NULL);
 	by_resource(w, "");
 	says(w, m, "b-rest", 1, PROVISIONED);
 	assert_int_equal(

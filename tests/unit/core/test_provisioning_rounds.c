@@ -36,7 +36,7 @@ static void a_workload_with_quota_asks_for_nodes_and_starts_where_they_come(void
 	assert_non_null(strstr(why, "\"neverFits\":false"));
 	assert_non_null(strstr(why, "\"cluster\":\"c1\",\"verdict\":\"Failed\""));
 	assert_non_null(strstr(why, "\"cluster\":\"c2\",\"verdict\":\"Accepted\""));
-	(void)model_add_node(b, "queued-1", 8, 0);
+	model_provision_node(b, "queued-1", NULL);
 	says(w, b, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
 	assert_string_equal(check(w, "state"), "Ready");
 	assert_string_equal(check(w, "podSetUpdates.0.name"), "main");
@@ -70,7 +70,7 @@ static void provisioned_is_ready_and_placed_in_one_commit(void **state)
 
 	checked_queue(w, "");
 	job(w, "j");
-	(void)model_add_node(m, "queued-1", 8, 0);
+	model_provision_node(m, "queued-1", NULL);
 	model_set_status(m, asked(w, m, 1), CONDITIONS(ACCEPTED "," PROVISIONED));
 	for (struct fact *f; (f = model_next_fact(m));)
 		world_push(w, f);
@@ -122,7 +122,7 @@ static void capacity_that_is_revoked_deactivates_who_runs_there(void **state)
 	m->run_time = 3600 * USEC_PER_SEC;
 	checked_queue(w, "");
 	job(w, "j");
-	(void)model_add_node(m, "queued-1", 8, 0);
+	model_provision_node(m, "queued-1", NULL);
 	says(w, m, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
 	assert_non_null(model_copy(m, "default", "j"));
 	says(w, m, 1, CONDITIONS(ACCEPTED "," PROVISIONED "," REVOKED));
@@ -144,7 +144,7 @@ static void nodes_that_outlive_their_run_are_taken_back_by_the_hub(void **state)
 	m->run_time = 3600 * USEC_PER_SEC;
 	checked_queue(w, "");
 	job(w, "j");
-	(void)model_add_node(m, "queued-1", 8, 0);
+	model_provision_node(m, "queued-1", NULL);
 	says(w, m, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
 	world_advance(w, 650 * USEC_PER_SEC);
 	world_settle(w);
@@ -171,7 +171,7 @@ static void without_a_limit_of_its_own_a_run_ends_after_seven_days(void **state)
 	world_settle(w);
 	assert_string_equal(field(w, request_name(w, 1), "spec.parameters.maxRunDurationSeconds"),
 			    "");
-	(void)model_add_node(m, "queued-1", 8, 0);
+	model_provision_node(m, "queued-1", NULL);
 	says(w, m, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
 	world_advance(w, 7 * day);
 	world_settle(w);

@@ -9,9 +9,12 @@
 #include "seeds.h"
 #include "world.h"
 
+#include "core/assignment.h"
 #include "core/kueue/kueue.h"
 #include "core/kueue/provisioning_check.h"
+#include "core/member.h"
 #include "core/provisioning/request.h"
+#include "core/provisioning/request_nodes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +28,7 @@ struct sim {
 	struct world w;
 	uint64_t random;
 	size_t n_jobs, n_requests, n_nodes;
+	bool marked; /* its members' nodes say whose they are */
 	bool deleted[MAX_JOBS], refused[MAX_JOBS];
 };
 
@@ -48,6 +52,25 @@ static void must(struct sim *s, uint16_t type, const char *text)
 	assert_int_equal(world_create(&s->w, type, text), ERR_NONE);
 }
 
+/* A node that came for somebody is counted on by nobody else. */
+static void check_nodes(struct world *w, const struct job *j, const struct request_try *t)
+{
+	const struct member *m = member_by_number(w->core, j->dispatch.member);
+	auto_arena mem = ARENA_INIT;
+	struct fit_slot *slots;
+
+	if (!m || m->view == CLUSTER_NONE || j->dispatch.step == DISPATCH_LEAVING)
+		return;
+	size_t n = assignment_unpack(w->core->fleet, m->view,
+				     span_make(j->assignment, j->assignment_len), &mem, &slots);
+	for (size_t i = 0; i < n; i++) {
+		struct span mark = cluster_view_node_label(w->core->fleet, m->view, slots[i].node,
+							   SPAN(REQUEST_NODE_LABEL));
+		if (mark.len && (!t->nodes || !span_is(mark, t->nodes)))
+			fail_msg("%s counts on a node of another request", j->name);
+	}
+}
+
 /* A job that holds nodes through a check holds them where its request has them. */
 static void check_places(struct world *w)
 {
@@ -65,6 +88,8 @@ static void check_places(struct world *w)
 			fail_msg("%s runs where no nodes were asked for", j->name);
 		if (t && !t->provisioned_at)
 			fail_msg("%s runs where its nodes never came", j->name);
+		if (t)
+			check_nodes(w, j, t);
 	}
 }
 
@@ -72,6 +97,7 @@ static void open_sim(struct sim *s, uint64_t seed)
 {
 	*s = (struct sim){.random = seeds_begin(seed)};
 	s->w.seed = seed * 100003;
+	s->marked = seed & 1;
 	s->w.keep_finished = 3600 * USEC_PER_SEC;
 	s->w.provision_parallel = 1 + (uint32_t)below(s, 2);
 	s->w.provision_patience = (below(s, 2) ? 5 : 600) * USEC_PER_SEC;
@@ -226,13 +252,18 @@ static int state_of(const struct model_copy *c)
 
 static void become(struct sim *s, struct model *m, struct model_copy *c, int state)
 {
+	auto_buf status = BUF_INIT;
 	char name[32];
 
 	if (state == 1 && state_of(c) < 1) {
 		(void)snprintf(name, sizeof(name), "n%zu", s->n_nodes++);
-		(void)model_add_node(m, name, 8, 0);
+		model_provision_node(m, name, s->marked ? c->uid : NULL);
 	}
-	model_set_status(m, c, states[state]);
+	buf_addf(&status, "{%s",
+		 s->marked ? "'provisioningClassDetails':{'ResizeRequestName':'" : "");
+	buf_addf(&status, "%s%s%s", s->marked ? c->uid : "", s->marked ? "'}," : "",
+		 states[state] + 1);
+	model_set_status(m, c, status.ptr);
 }
 
 static void look_at(struct sim *s, struct model *m, struct model_copy *c, bool good)

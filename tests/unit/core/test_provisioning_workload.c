@@ -42,8 +42,10 @@ static void pods_that_the_check_does_not_manage_need_room_of_their_own(void **st
 	char name[STORE_MAX_NAME + 16];
 	(void)snprintf(name, sizeof(name), "%.*s-prov-1", SPAN_ARGS(j->workload->name));
 	assert_string_equal(field(w, name, "spec.podSets.0.count"), "2");
-	/* Their nodes are kept for the workers; the hub knows of none for the master. */
-	model_set_status(m, model_copy(m, "default", name), CONDITIONS(ACCEPTED "," PROVISIONED));
+	/* These nodes are the workers' own; there is none for the master. */
+	model_provision_node(m, "queued-1", "mine");
+	model_set_status(m, model_copy(m, "default", name),
+			 NODES_OF("mine", ACCEPTED "," PROVISIONED));
 	world_settle(w);
 	assert_null(model_copy(m, "default", "p"));
 	assert_string_equal(world_field(w, TYPE_WORKLOAD, "default",
@@ -74,7 +76,7 @@ static void restarts_in_the_middle_change_nothing(void **state)
 	world_restart(w);
 	world_settle(w);
 	assert_string_equal(check(w, "state"), "Pending");
-	(void)model_add_node(m, "queued-1", 8, 0);
+	model_provision_node(m, "queued-1", NULL);
 	says(w, m, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
 	world_restart(w);
 	world_settle(w);
@@ -135,7 +137,7 @@ static void a_lost_member_takes_its_nodes_and_another_is_asked(void **state)
 	}
 	assert_null(asked(w, a, 1));
 	assert_non_null(asked(w, b, 1));
-	(void)model_add_node(b, "queued-1", 8, 0);
+	model_provision_node(b, "queued-1", NULL);
 	says(w, b, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
 	assert_non_null(model_copy(b, "default", "j"));
 }
@@ -168,7 +170,7 @@ static void who_comes_back_after_an_eviction_gets_new_nodes(void **state)
 	checked_queue(w, "");
 	job(w, "j");
 	(void)snprintf(name, sizeof(name), "%s", workload_name(w, "j"));
-	(void)model_add_node(m, "queued-1", 8, 0);
+	model_provision_node(m, "queued-1", NULL);
 	says(w, m, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
 	(void)snprintf(uid, sizeof(uid), "%s", asked(w, m, 1)->job_uid);
 	assert_string_equal(condition(w, "Admitted", "status"), "True");

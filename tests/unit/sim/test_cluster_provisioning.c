@@ -108,6 +108,19 @@ static void a_request_gets_its_nodes_and_only_its_pods_use_them(void **state)
 	pass(1 * S);
 	assert_int_equal(nodes(), 3);
 	assert_string_equal(conditions_of("pr"), "Accepted Provisioned");
+	/* Its nodes are known by what its status says. */
+	auto_json *pr = get(TYPE_PROVISIONING_REQUEST, "default", "pr");
+	const char *mark = json_value_str(
+	    json_path(pr, "status", "provisioningClassDetails", "ResizeRequestName", NULL));
+	assert_non_null(mark);
+	char first[64];
+	(void)snprintf(first, sizeof(first), "a100-%.8s-0",
+		       json_str(json_get(pr, "metadata"), "uid"));
+	auto_json *node = get(TYPE_NODE, "", first);
+	assert_string_equal(
+	    json_value_str(json_path(node, "metadata", "labels",
+				     "autoscaling.gke.io/provisioning-request", NULL)),
+	    mark);
 	struct cluster_stats st;
 	cluster_stats(t.c, &st);
 	assert_int_equal(st.pods, 2);
