@@ -135,6 +135,9 @@ static void print_kueue(const struct cJSON *k, struct buf *out)
 		buf_addf(out, "CHECK  %s: %s%s%s\n", json_str(check, "name"),
 			 json_str(check, "state"), message && message[0] ? ": " : "",
 			 message ? message : "");
+		if (json_str(check, "lastAttempt"))
+			buf_addf(out, "       attempt %" PRId64 ": %s\n",
+				 command_number(check, "attempt"), json_str(check, "lastAttempt"));
 	}
 	if (json_len(json_get(k, "flavors")))
 		print_flavors(json_get(k, "flavors"), out);

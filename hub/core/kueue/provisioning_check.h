@@ -82,6 +82,10 @@ void provisioning_check_wake(struct core *c, const struct provisioning_request *
 
 /* A decision about the workload's round, or news of one of its requests (provisioning_state.c). */
 void provisioning_check_news(struct core *c, struct workload *w, struct provisioning_request *lead);
+/* What members said in an attempt, while its request is there: one that failed stays until the next
+ * attempt. False, and nothing added, when nobody was asked or nothing is known. */
+bool provisioning_check_last_words(const struct core *c, const struct workload *w,
+				   struct span check, int32_t attempt, struct buf *out);
 /* The request's object is gone, by somebody's hand. */
 void provisioning_check_lost(struct core *c, struct provisioning_request *r);
 

@@ -69,6 +69,18 @@ static struct provisioning_request *request_of(const struct core *c, const struc
 	return request_find(c, w->ns, span_of(p->request));
 }
 
+/* After a restart the hub's object knows what the member said. */
+static void stored_words(const struct core *c, const struct provisioning_request *r,
+			 struct buf *out)
+{
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST);
+	struct store_object o;
+
+	if (registry_get(c->batch, kind, span_of(r->ns), span_of(r->name), &o) == 0 &&
+	    memcmp(o.uid, r->uid, STORE_UID_LEN) == 0 && o.extents.status.len)
+		request_phase_words(store_object_part(&o, o.extents.status), out);
+}
+
 static void words_of(const struct core *c, const struct provisioning_request *r, struct buf *out)
 {
 	const struct request_try *t = request_shown(r);
@@ -87,6 +99,8 @@ static void words_of(const struct core *c, const struct provisioning_request *r,
 		buf_add_str(&why, t->message);
 	else if (t->status)
 		request_phase_words(span_of(t->status), &why);
+	else
+		stored_words(c, r, &why);
 	buf_addf(out, "%s on cluster %s", request_phase_name(t->phase), m ? m->name : "(gone)");
 	if (why.len)
 		buf_addf(out, ": %s", why.ptr);
@@ -163,6 +177,22 @@ static void give_up(struct core *c, struct workload *w)
 		told[i] = all[i].check;
 	}
 	evict_by_checks(c, w, told, n);
+}
+
+bool provisioning_check_last_words(const struct core *c, const struct workload *w,
+				   struct span check, int32_t attempt, struct buf *out)
+{
+	auto_free char *name = xstrndup(check.ptr, check.len);
+	auto_buf request = BUF_INIT;
+
+	if (attempt < 1 || !provisioning_config_is_check(c, name))
+		return false;
+	provisioning_spec_name(w->name, name, attempt, &request);
+	const struct provisioning_request *r = request_find(c, w->ns, buf_span(&request));
+	if (!r || !request_shown(r))
+		return false;
+	words_of(c, r, out);
+	return true;
 }
 
 /* ---- nodes are there ---- */

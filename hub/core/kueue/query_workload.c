@@ -6,6 +6,7 @@
 #include "core/kueue/admission_ask.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/provisioning_check.h"
 #include "core/kueue/workload_status.h"
 #include "quota-tree/kueue_message.h"
 
@@ -243,6 +244,22 @@ static void add_preemption(const struct core *c, const struct query_workload *q,
 
 /* ---- what it waits for beside quota ---- */
 
+/* Before the next attempt the check itself says no more than that it is Pending again. */
+static void add_last_attempt(const struct core *c, const struct workload *w,
+			     const struct workload_check *k, struct buf *b)
+{
+	auto_buf words = BUF_MAX(8192);
+	int32_t attempt = (int32_t)k->retries + 1; /* one that was rejected is not counted yet */
+
+	if (workload_holds_quota(w))
+		return;
+	if (!provisioning_check_last_words(c, w, k->name, attempt, &words) &&
+	    !provisioning_check_last_words(c, w, k->name, --attempt, &words))
+		return;
+	buf_addf(b, ",\"attempt\":%d,\"lastAttempt\":", attempt);
+	buf_add_json_str(b, buf_span(&words));
+}
+
 static void add_checks(struct core *c, const struct workload *w, struct buf *b)
 {
 	auto_arena mem = ARENA_INIT;
@@ -252,10 +269,13 @@ static void add_checks(struct core *c, const struct workload *w, struct buf *b)
 	if (registry_get(c->batch, kind_by_type(c->kinds, TYPE_WORKLOAD), w->ns, w->name, &o) < 0)
 		return;
 	workload_status_read(&o, &mem, &status);
+	if (!status.n_checks)
+		return;
 	buf_add_str(b, ",\"checks\":[");
 	for (size_t i = 0; i < status.n_checks; i++) {
 		buf_add_str(b, i ? ",{\"name\":" : "{\"name\":");
 		buf_add_json_str(b, status.checks[i].name);
+		add_last_attempt(c, w, &status.checks[i], b);
 		buf_add_str(b, ",\"state\":");
 		buf_add_json_str(b, status.checks[i].state);
 		buf_add_str(b, ",\"message\":");
@@ -335,7 +355,7 @@ void query_workload_add(struct core *c, const struct query_workload *q, struct j
 		add_flavors(c, q, j, b);
 		add_preemption(c, q, w, b);
 	}
-	if (workload_holds_quota(w) && w->unit->state == KUEUE_RESERVING)
+	if (!w->admitted_at)
 		add_checks(c, w, b);
 	buf_add_char(b, '}');
 }

@@ -114,6 +114,38 @@ static void a_round_that_failed_is_tried_again_later_and_in_the_end_given_up(voi
 	assert_string_equal(field(w, request_name(w, 2), "status.conditions.0.type"), "Failed");
 }
 
+static bool why(struct world *w, const char *text)
+{
+	return strstr(world_query(w, "namespaces/default/jobs/j/why"), text) != NULL;
+}
+
+/* The check itself says, as in Kueue, that it is Pending again, and no more. */
+static void why_repeats_the_members_reason_until_the_next_attempt(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 0, 8);
+	const char *words = "Failed on cluster c1: NoMatchingNodePool: No pool can hold these pods";
+
+	checked_queue(w, ",'retryStrategy':{'backoffLimitCount':1,'backoffBaseSeconds':60,"
+			 "'backoffMaxSeconds':1800}");
+	job(w, "j");
+	says(w, m, 1, CONDITIONS(FAILED));
+	assert_string_equal(check(w, "message"),
+			    "Reset to Pending after eviction. Previously: Retry");
+	assert_true(why(w, words));
+	assert_true(why(w, "\"attempt\":1,"));
+	world_restart(w);
+	world_settle(w);
+	assert_true(why(w, words));
+	world_advance(w, 61 * USEC_PER_SEC);
+	world_settle(w);
+	assert_non_null(asked(w, m, 2));
+	assert_false(why(w, words));
+	says(w, m, 2, CONDITIONS(FAILED));
+	assert_true(why(w, words));
+	assert_true(why(w, "\"attempt\":2,"));
+}
+
 static void capacity_that_is_revoked_deactivates_who_runs_there(void **state)
 {
 	struct world *w = *state;
@@ -258,6 +290,7 @@ int main(void)
 	    STORY(a_workload_with_quota_asks_for_nodes_and_starts_where_they_come),
 	    STORY(provisioned_is_ready_and_placed_in_one_commit),
 	    STORY(a_round_that_failed_is_tried_again_later_and_in_the_end_given_up),
+	    STORY(why_repeats_the_members_reason_until_the_next_attempt),
 	    STORY(capacity_that_is_revoked_deactivates_who_runs_there),
 	    STORY(nodes_that_outlive_their_run_are_taken_back_by_the_hub),
 	    STORY(without_a_limit_of_its_own_a_run_ends_after_seven_days),
