@@ -153,6 +153,10 @@ void cluster_view_pod_release(struct fleet *f, uint32_t cluster, uint32_t node,
 int64_t cluster_view_node_free(const struct fleet *f, uint32_t cluster, uint32_t node,
 			       uint32_t resource);
 
+/* What the node has of one resource when it is empty; 0 when unknown. */
+int64_t cluster_view_node_allocatable(const struct fleet *f, uint32_t cluster, uint32_t node,
+				      uint32_t resource);
+
 /* Sums of one resource, cut at the ends of int64. */
 struct cluster_totals {
 	int64_t allocatable; /* of known nodes that are ready and schedulable */

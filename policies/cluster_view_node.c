@@ -223,6 +223,16 @@ int64_t cluster_view_node_free(const struct fleet *f, uint32_t cluster, uint32_t
 	return node_state_free(f, k->spots[node].state)[resource];
 }
 
+int64_t cluster_view_node_allocatable(const struct fleet *f, uint32_t cluster, uint32_t node,
+				      uint32_t resource)
+{
+	const struct cluster *k = &f->clusters[cluster];
+
+	if (node >= k->n_nodes || k->spots[node].state == STATE_NONE || resource >= f->stride)
+		return 0;
+	return k->allocatable[(size_t)node * f->stride + resource];
+}
+
 /* ---- pods ---- */
 
 static void charge(struct fleet *f, uint32_t cluster, uint32_t node, const struct pod_usage *usage,

@@ -7,6 +7,7 @@
 #include "core/provisioning/consumer.h"
 #include "core/provisioning/request_call.h"
 #include "core/provisioning/request_claim.h"
+#include "core/provisioning/request_size.h"
 #include "core/provisioning/request_try.h"
 
 /* ---- candidates ---- */
@@ -210,9 +211,17 @@ static void end_try(struct core *c, struct provisioning_request *r, struct reque
 static void begin_try(struct core *c, struct provisioning_request *r, uint32_t member)
 {
 	struct request_try *t = request_try_add(r, member);
+	auto_buf words = BUF_INIT;
 
 	t->since = c->now;
 	t->dispatch.epoch = r->epoch;
+	if (request_size_refuses(c, r, member_by_number(c, member), &words)) {
+		t->message = xstrdup(words.ptr);
+		end_try(c, r, t, PROVISION_FAILED);
+		request_due(c, r, c->now);
+		r->status_dirty = true;
+		return;
+	}
 	request_try_feed(c, r, t,
 			 &(struct dispatch_event){.kind = EVENT_DECIDED, .member = member});
 	r->epoch = t->dispatch.epoch;

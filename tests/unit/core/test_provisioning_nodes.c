@@ -270,6 +270,8 @@ static void the_workload_of_a_check_goes_to_its_own_nodes(void **state)
 	says(w, m, 1, NODES_OF("mine", ACCEPTED "," PROVISIONED));
 	assert_string_equal(check(w, "state"), "Ready");
 	assert_null(sent(w, m, "j"));
+	const char *why = world_query(w, "namespaces/default/jobs/j/why");
+	assert_non_null(strstr(why, "All nodes are ready; its nodes as the hub sees them: "));
 	model_provision_node(m, "queued-1", "mine");
 	assert_non_null(sent(w, m, "j"));
 	restart(w);
@@ -303,6 +305,79 @@ static void a_label_of_the_config_is_asked_for_too(void **state)
 	n->other_key = "pool";
 	n->other_value = "queued";
 	assert_non_null(sent(w, m, "j"));
+}
+
+/* ---- more of them than one request may have ---- */
+
+/* Asks for `count` pods of one cpu of a pool; `more`: of the pod's spec. */
+static void large_request(struct world *w, const char *name, int count, const char *more)
+{
+	auto_buf t = BUF_INIT, r = BUF_INIT;
+
+	buf_addf(&t,
+		 "{'apiVersion':'v1','kind':'PodTemplate','metadata':{'name':'%s','namespace':"
+		 "'default'},'template':{'metadata':{'labels':{'app':'a'}},'spec':{'nodeSelector':{"
+		 "'cloud.google.com/gke-nodepool':'big'},'containers':[{'name':'c','image':'i',"
+		 "'resources':{'requests':{'cpu':'1'}}}]%s}}}",
+		 name, more);
+	create(w, TYPE_POD_TEMPLATE, t.ptr);
+	buf_addf(&r,
+		 "{'apiVersion':'autoscaling.x-k8s.io/v1','kind':'ProvisioningRequest','metadata':"
+		 "{'name':'%s','namespace':'default'},'spec':{'provisioningClassName':"
+		 "'queued-provisioning.gke.io','podSets':[{'count':%d,'podTemplateRef':{'name':"
+		 "'%s'}}]}}",
+		 name, count, name);
+	create(w, TYPE_PROVISIONING_REQUEST, r.ptr);
+	for (int i = 0; i < 3; i++) {
+		world_settle(w);
+		world_advance(w, USEC_PER_SEC);
+	}
+}
+
+#define ALONE                                                                                      \
+	",'affinity':{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[{"      \
+	"'topologyKey':'kubernetes.io/hostname','labelSelector':{'matchLabels':{'app':'a'}}}]}}"
+
+static void pods_that_keep_each_other_away_take_a_node_each(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 0, 8);
+
+	large_request(w, "most", 1000, ALONE);
+	assert_non_null(model_copy(m, "default", "most"));
+	large_request(w, "more", 1001, ALONE);
+	assert_null(model_copy(m, "default", "more"));
+	assert_string_equal(field(w, "more", "status.conditions.0.type"), "Failed");
+	assert_non_null(strstr(field(w, "more", "status.conditions.0.message"),
+			       "TooManyNodes: 1001 nodes would be needed"));
+	assert_non_null(strstr(field(w, "more", "status.conditions.0.message"), "at most 1000"));
+	restart(w);
+	assert_null(model_copy(m, "default", "more"));
+	/* What cannot be proved is for the member to say. */
+	large_request(w, "unknown", 2000, "");
+	assert_non_null(model_copy(m, "default", "unknown"));
+}
+
+static void a_pool_whose_machines_are_known_has_no_more_than_that(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 0, 8);
+	struct model_node *n = model_add_node(m, "big-1", 4, 0); /* four pods each */
+
+	n->label_key = "cloud.google.com/gke-nodepool";
+	n->label_value = "big";
+	world_settle(w);
+	large_request(w, "most", 4000, "");
+	assert_non_null(model_copy(m, "default", "most"));
+	large_request(w, "more", 4001, "");
+	assert_null(model_copy(m, "default", "more"));
+	assert_non_null(
+	    strstr(field(w, "more", "status.conditions.0.message"), "1001 nodes would be needed"));
+	/* Where nothing is known of its pool another member may have larger machines. */
+	struct model *b = world_join(w, "c2", 0, 8);
+	large_request(w, "elsewhere", 4001, "");
+	assert_null(model_copy(m, "default", "elsewhere"));
+	assert_non_null(model_copy(b, "default", "elsewhere"));
 }
 
 /* ---- where in a topology ---- */
@@ -407,6 +482,8 @@ int main(void)
 	    STORY(of_a_gang_only_those_that_name_the_request_take_its_nodes),
 	    STORY(the_workload_of_a_check_goes_to_its_own_nodes),
 	    STORY(a_label_of_the_config_is_asked_for_too),
+	    STORY(pods_that_keep_each_other_away_take_a_node_each),
+	    STORY(a_pool_whose_machines_are_known_has_no_more_than_that),
 	    STORY(places_are_found_when_the_nodes_have_come),
 	    STORY(without_a_topology_nothing_is_delayed),
 	};
