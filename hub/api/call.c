@@ -5,6 +5,7 @@
 #include "api/gzip.h"
 #include "api/option_errors.h"
 #include "api/turns.h"
+#include "base/yaml_write.h"
 #include <stdarg.h>
 
 /* Of header lines; with the others they fit what the engine takes. */
@@ -47,6 +48,26 @@ static void compress_body(struct call *c)
 	if (c->answer.gzipped)
 		buf_add_str(&c->answer.headers,
 			    "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n");
+	call_to_loop(c, call_finish);
+}
+
+/* What is asked for as YAML is made as JSON. */
+static bool wants_yaml(const struct call *c)
+{
+	const struct answer *a = &c->answer;
+
+	return c->accept.yaml && !a->translated && !a->gzipped && a->body.len && !c->gone &&
+	       a->content_type && strcmp(a->content_type, "application/json") == 0;
+}
+
+static void translate_body(struct call *c)
+{
+	struct buf yaml = BUF_MAX(c->answer.body.max);
+
+	yaml_write_json(buf_span(&c->answer.body), &yaml);
+	buf_done(&c->answer.body);
+	c->answer.body = yaml;
+	c->answer.content_type = "application/yaml";
 	call_to_loop(c, call_finish);
 }
 
@@ -112,6 +133,11 @@ void call_finish(struct call *c)
 		call_failf(c, ERR_INTERNAL, "the answer is too large to be put together");
 		r.code = a->code;
 		r.content_type = a->content_type;
+	}
+	if (wants_yaml(c)) {
+		a->translated = true;
+		call_to_worker(c, translate_body);
+		return;
 	}
 	if (a->body.len > GZIP_MIN && !a->gzipped && !c->gone &&
 	    negotiate_gzip(c->request->accept_encoding)) {

@@ -99,6 +99,7 @@ struct answer {
 	struct buf headers;	  /* lines ended by CRLF */
 	struct buf body;
 	bool gzipped;
+	bool translated; /* to YAML, where that is asked for */
 };
 
 struct call {

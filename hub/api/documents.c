@@ -100,8 +100,8 @@ static unsigned forms_of(struct span path)
 		return FORM_BIT(FORM_JSON) | FORM_BIT(FORM_OPENAPI_V2);
 	if (is_path(path, "/api") || is_path(path, "/apis"))
 		return FORM_BIT(FORM_JSON) | FORM_BIT(FORM_DISCOVERY_V2) |
-		       FORM_BIT(FORM_DISCOVERY_V2BETA1);
-	return FORM_BIT(FORM_JSON);
+		       FORM_BIT(FORM_DISCOVERY_V2BETA1) | FORM_YAML;
+	return FORM_BIT(FORM_JSON) | (under(path, "/openapi") ? 0 : FORM_YAML);
 }
 
 static bool make_v3(const struct kind_set *kinds, struct span path, struct buf *out)
@@ -223,7 +223,7 @@ static void not_found(struct call *c)
 static void answer(struct call *c, const struct document *d)
 {
 	struct answer *a = &c->answer;
-	bool zip = d->zipped.len && negotiate_gzip(c->request->accept_encoding);
+	bool zip = d->zipped.len && !c->accept.yaml && negotiate_gzip(c->request->accept_encoding);
 	buf_addf(&a->headers, "ETag: %s\r\nVary: Accept, Accept-Encoding\r\n", d->etag);
 	if (span_is(c->request->if_none_match, d->etag)) {
 		call_ok(c, 304, NULL);

@@ -21,6 +21,7 @@
 #include <errno.h>
 
 #define SLICE_BYTES ((size_t)256 << 10)
+#define YAML_BYTES  ((size_t)16 << 20) /* of a list that is translated as a whole */
 #define SLICE_ROWS  4000 /* scanned, matching or not: bounds the life of a read transaction */
 
 struct list {
@@ -122,13 +123,14 @@ static int read_rows(struct call *c, struct list *l, struct store_reader *reader
 	    .type = c->kind->type, .ns = c->info.ns, .after = l->has_last ? &l->last : NULL};
 	struct store_iter *it = NULL;
 	struct store_object o;
+	size_t from = c->accept.yaml ? l->out.len : 0; /* all slices stay, of what is translated */
 	int r, e = 0, rows = 0;
 	range.at_revision = l->revision == store_reader_revision(reader) ? 0 : l->revision;
 	r = store_iter_begin(reader, &range, &it, reterr);
 	if (r)
 		return r;
 	for (;;) {
-		if (!l->collect && l->out.len >= SLICE_BYTES)
+		if (!l->collect && l->out.len - from >= SLICE_BYTES)
 			break;
 		if (rows++ >= SLICE_ROWS)
 			break;
@@ -199,7 +201,14 @@ static int read_slices(struct call *c, struct list *l, struct err *reterr)
 			r = begin(c, l, reader, reterr);
 		if (!r && !read_one(c, l, reader))
 			r = read_rows(c, l, reader, reterr);
-	} while (!r && !l->complete && (l->collect || l->out.len < SLICE_BYTES / 4));
+		if (!r && c->accept.yaml && l->out.len > YAML_BYTES)
+			return err_set(
+			    reterr, ERR_NOT_ACCEPTABLE,
+			    "a list of more than %d MiB is not sent as application/yaml: "
+			    "ask for it with a limit, or as application/json",
+			    (int)(YAML_BYTES >> 20));
+	} while (!r && !l->complete &&
+		 (l->collect || c->accept.yaml || l->out.len < SLICE_BYTES / 4));
 	return r;
 }
 

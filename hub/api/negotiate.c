@@ -18,12 +18,25 @@ static bool is_nocase(struct span s, const char *word)
 
 struct range {
 	struct span type, as, group, version;
-	bool refused; /* q=0 */
+	int weight; /* of 1000; 0 is a refusal */
 };
+
+/* "0.8", "1", "0" (RFC 9110 12.4.2); anything else counts fully. */
+static int read_weight(struct span text)
+{
+	int weight = 0, place = 100;
+
+	if (!text.len || text.ptr[0] != '0')
+		return 1000;
+	for (size_t i = 2; i < text.len && place; i++, place /= 10)
+		if (text.ptr[i] >= '0' && text.ptr[i] <= '9')
+			weight += (text.ptr[i] - '0') * place;
+	return weight;
+}
 
 static struct range parse_range(struct span text)
 {
-	struct range r = {.type = trim(span_split(&text, ';'))};
+	struct range r = {.type = trim(span_split(&text, ';')), .weight = 1000};
 	while (text.ptr) {
 		struct span value = span_split(&text, ';');
 		struct span key = trim(span_split(&value, '='));
@@ -35,7 +48,7 @@ static struct range parse_range(struct span text)
 		else if (is_nocase(key, "v"))
 			r.version = value;
 		else if (is_nocase(key, "q"))
-			r.refused = span_is(value, "0") || span_is(value, "0.0");
+			r.weight = read_weight(value);
 	}
 	return r;
 }
@@ -49,7 +62,7 @@ static const char *meta_version(const struct range *r)
 
 static struct negotiated form_of_as(const struct range *r)
 {
-	struct negotiated n = {FORM_NONE, NULL};
+	struct negotiated n = {.form = FORM_NONE};
 	if (span_is(r->as, "APIGroupDiscoveryList") && span_is(r->group, "apidiscovery.k8s.io")) {
 		if (span_is(r->version, "v2"))
 			n.form = FORM_DISCOVERY_V2;
@@ -70,16 +83,18 @@ static struct negotiated form_of_as(const struct range *r)
 
 static struct negotiated form_of(const struct range *r, unsigned forms)
 {
-	struct negotiated n = {FORM_NONE, NULL};
+	struct negotiated n = {.form = FORM_NONE};
 	bool any = is_nocase(r->type, "*/*");
-	if (r->refused)
+	bool yaml = (forms & FORM_YAML) && is_nocase(r->type, "application/yaml");
+	if (!r->weight)
 		return n;
 	if (is_nocase(r->type, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf") ||
 	    is_nocase(r->type, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"))
 		n.form = FORM_OPENAPI_V2;
-	else if (any || is_nocase(r->type, "application/json") ||
+	else if (any || yaml || is_nocase(r->type, "application/json") ||
 		 is_nocase(r->type, "application/*"))
-		n = r->as.ptr ? form_of_as(r) : (struct negotiated){FORM_JSON, NULL};
+		n = r->as.ptr ? form_of_as(r) : (struct negotiated){.form = FORM_JSON};
+	n.yaml = yaml;
 	if (any && n.form == FORM_JSON && !(forms & FORM_BIT(FORM_JSON)) &&
 	    (forms & FORM_BIT(FORM_OPENAPI_V2)))
 		n.form = FORM_OPENAPI_V2;
@@ -90,16 +105,19 @@ static struct negotiated form_of(const struct range *r, unsigned forms)
 
 struct negotiated negotiate_accept(struct span accept, unsigned forms)
 {
-	struct negotiated n = {FORM_JSON, NULL};
+	struct negotiated best = {.form = FORM_NONE};
+	int weight = 0;
 	if (!trim(accept).len)
-		return n;
-	while (accept.ptr) {
+		return (struct negotiated){.form = FORM_JSON};
+	while (accept.ptr && weight < 1000) {
 		struct range r = parse_range(span_split(&accept, ','));
-		n = form_of(&r, forms);
-		if (n.form != FORM_NONE)
-			return n;
+		struct negotiated n = form_of(&r, forms);
+		if (n.form != FORM_NONE && r.weight > weight) {
+			best = n;
+			weight = r.weight;
+		}
 	}
-	return (struct negotiated){FORM_NONE, NULL};
+	return best;
 }
 
 bool negotiate_gzip(struct span accept_encoding)
@@ -107,7 +125,7 @@ bool negotiate_gzip(struct span accept_encoding)
 	while (accept_encoding.ptr) {
 		struct range r = parse_range(span_split(&accept_encoding, ','));
 		if (is_nocase(r.type, "gzip"))
-			return !r.refused;
+			return r.weight > 0;
 	}
 	return false;
 }

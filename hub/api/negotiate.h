@@ -22,10 +22,14 @@ enum answer_form {
 struct negotiated {
 	enum answer_form form;
 	const char *version; /* of meta.k8s.io for tables and partial objects: "v1", "v1beta1" */
+	bool yaml;	     /* the same as YAML */
 };
 
-/* The first acceptable media range, in the order of the header (q=0 excludes one; other weights
- * are not compared, as in apiserver), among the forms in the mask. An absent header is JSON. */
+/* With a mask of forms: each may be had as YAML too. */
+#define FORM_YAML (1u << 31)
+
+/* The acceptable media range with the greatest weight, of equal ones the first, among the forms in
+ * the mask; q=0 excludes one. An absent header is JSON. */
 struct negotiated negotiate_accept(struct span accept, unsigned forms);
 bool negotiate_gzip(struct span accept_encoding);
 

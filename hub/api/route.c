@@ -147,12 +147,13 @@ static void to_object(struct call *c)
 			refuse_resource(c);
 		return;
 	}
-	c->accept =
-	    negotiate_accept(c->request->accept,
-			     FORM_BIT(FORM_JSON) | FORM_BIT(FORM_TABLE) | FORM_BIT(FORM_PARTIAL));
+	c->accept = negotiate_accept(c->request->accept,
+				     FORM_BIT(FORM_JSON) | FORM_BIT(FORM_TABLE) |
+					 FORM_BIT(FORM_PARTIAL) | (v == API_WATCH ? 0 : FORM_YAML));
 	if (c->accept.form == FORM_NONE) {
 		call_failf(c, ERR_NOT_ACCEPTABLE,
-			   "only the following media types are accepted: application/json");
+			   "only the following media types are accepted: application/json%s",
+			   v == API_WATCH ? "" : ", application/yaml");
 		call_finish(c);
 		return;
 	}

@@ -4,6 +4,7 @@
  */
 #include "base/json.h"
 #include "base/yaml.h"
+#include "base/yaml_write.h"
 
 #include <stdint.h>
 
@@ -25,7 +26,8 @@ static bool is_ascii(struct span s)
 
 static int check_document(void *arg, struct cJSON *take_doc)
 {
-	auto_json *doc = take_doc, *as_json = NULL, *as_yaml = NULL;
+	auto_json *doc = take_doc, *as_json = NULL, *as_yaml = NULL, *again = NULL;
+	auto_buf written = BUF_MAX((size_t)256 << 20);
 	auto_buf text = BUF_MAX((size_t)256 << 20);
 	(void)arg;
 
@@ -38,6 +40,9 @@ static int check_document(void *arg, struct cJSON *take_doc)
 	/* YAML 1.1 folds some breaks beyond ASCII that JSON keeps, and limits a key's length. */
 	if (is_ascii(buf_span(&text)) && yaml_parse(buf_span(&text), &as_yaml, NULL) == 0)
 		must(json_equal(doc, as_yaml));
+	yaml_write_json(buf_span(&text), &written);
+	if (buf_ok(&written) && yaml_parse(buf_span(&written), &again, NULL) == 0)
+		must(json_equal(doc, again));
 	return 0;
 }
 
