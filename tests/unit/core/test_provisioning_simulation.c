@@ -53,13 +53,13 @@ static void must(struct sim *s, uint16_t type, const char *text)
 }
 
 /* A node that came for somebody is counted on by nobody else. */
-static void check_nodes(struct world *w, const struct job *j, const struct request_try *t)
+static void check_nodes(struct world *w, const struct job *j, const struct member *m,
+			const struct request_try *t)
 {
-	const struct member *m = member_by_number(w->core, j->dispatch.member);
 	auto_arena mem = ARENA_INIT;
 	struct fit_slot *slots;
 
-	if (!m || m->view == CLUSTER_NONE || j->dispatch.step == DISPATCH_LEAVING)
+	if (m->view == CLUSTER_NONE)
 		return;
 	size_t n = assignment_unpack(w->core->fleet, m->view,
 				     span_make(j->assignment, j->assignment_len), &mem, &slots);
@@ -71,7 +71,8 @@ static void check_nodes(struct world *w, const struct job *j, const struct reque
 	}
 }
 
-/* A job that holds nodes through a check holds them where its request has them. */
+/* A job that holds nodes through a check holds them where its request has them; a copy that is
+ * parked elsewhere holds nothing, and goes first. */
 static void check_places(struct world *w)
 {
 	world_check(w);
@@ -83,13 +84,14 @@ static void check_places(struct world *w)
 			continue;
 		const struct provisioning_request *r =
 		    provisioning_check_request(w->core, j->workload, &known);
-		const struct request_try *t = r ? request_try_on(r, j->dispatch.member) : NULL;
+		const struct member *m = member_placed(w->core, j);
+		const struct request_try *t = r && m ? request_try_on(r, m->number) : NULL;
 		if (r && r->exists && !t)
 			fail_msg("%s runs where no nodes were asked for", j->name);
 		if (t && !t->provisioned_at)
 			fail_msg("%s runs where its nodes never came", j->name);
 		if (t)
-			check_nodes(w, j, t);
+			check_nodes(w, j, m, t);
 	}
 }
 

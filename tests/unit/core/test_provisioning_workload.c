@@ -4,6 +4,8 @@
  */
 #include "provisioning_words.h"
 
+#include "core/member.h"
+
 static void pod_sets_that_use_nothing_managed_need_no_nodes(void **state)
 {
 	struct world *w = *state;
@@ -160,6 +162,18 @@ static void a_check_without_config_is_not_active(void **state)
 	    "BadParametersRef");
 }
 
+static void set_active(struct world *w, const char *workload, bool active)
+{
+	assert_int_equal(
+	    world_patch(w, TYPE_WORKLOAD, "default", workload,
+			active ? "{'spec':{'active':true}}" : "{'spec':{'active':false}}"),
+	    ERR_NONE);
+	for (int i = 0; i < 3; i++) {
+		world_settle(w);
+		world_advance(w, USEC_PER_SEC);
+	}
+}
+
 static void who_comes_back_after_an_eviction_gets_new_nodes(void **state)
 {
 	struct world *w = *state;
@@ -174,20 +188,43 @@ static void who_comes_back_after_an_eviction_gets_new_nodes(void **state)
 	says(w, m, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
 	(void)snprintf(uid, sizeof(uid), "%s", asked(w, m, 1)->job_uid);
 	assert_string_equal(condition(w, "Admitted", "status"), "True");
-	assert_int_equal(
-	    world_patch(w, TYPE_WORKLOAD, "default", name, "{'spec':{'active':false}}"), ERR_NONE);
-	for (int i = 0; i < 3; i++) {
-		world_settle(w);
-		world_advance(w, USEC_PER_SEC);
-	}
+	set_active(w, name, false);
 	assert_null(asked(w, m, 1));
 	assert_int_equal(world_count(w, TYPE_PROVISIONING_REQUEST, "default"), 0);
-	assert_int_equal(world_patch(w, TYPE_WORKLOAD, "default", name, "{'spec':{'active':true}}"),
-			 ERR_NONE);
-	world_settle(w);
+	set_active(w, name, true);
 	assert_non_null(asked(w, m, 1));
 	assert_string_not_equal(asked(w, m, 1)->job_uid, uid);
 	assert_string_equal(check(w, "state"), "Pending");
+}
+
+static void who_is_parked_goes_where_the_new_nodes_are(void **state)
+{
+	struct world *w = *state;
+	struct model *a = world_join(w, "c1", 0, 8), *b = world_join(w, "c2", 0, 8);
+	char name[STORE_MAX_NAME + 32];
+
+	a->run_time = b->run_time = 3600 * USEC_PER_SEC;
+	checked_queue(w, "");
+	job(w, "j");
+	(void)snprintf(name, sizeof(name), "%s", workload_name(w, "j"));
+	const struct job *j = world_record(w, TYPE_JOB, "default", "j");
+	model_provision_node(a, "queued-1", NULL);
+	says(w, a, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
+	assert_non_null(model_copy(a, "default", "j"));
+	set_active(w, name, false);
+	assert_int_equal(j->dispatch.step, DISPATCH_PARKED);
+	set_active(w, name, true);
+	/* What is left of its former nodes is none of its new request's. */
+	says(w, a, 1, CONDITIONS(FAILED));
+	assert_false(j->holds);
+	assert_non_null(model_copy(a, "default", "j"));
+	model_provision_node(b, "queued-2", NULL);
+	says(w, b, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
+	assert_true(j->holds);
+	assert_ptr_equal(member_placed(w->core, j), member_by_name(w->core, SPAN("c2")));
+	assert_null(model_copy(a, "default", "j"));
+	assert_non_null(model_copy(b, "default", "j"));
+	assert_int_equal(j->dispatch.step, DISPATCH_STARTED);
 }
 
 int main(void)
@@ -201,6 +238,7 @@ int main(void)
 	    STORY(a_lost_member_takes_its_nodes_and_another_is_asked),
 	    STORY(a_check_without_config_is_not_active),
 	    STORY(who_comes_back_after_an_eviction_gets_new_nodes),
+	    STORY(who_is_parked_goes_where_the_new_nodes_are),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
