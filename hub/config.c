@@ -75,6 +75,18 @@ static const struct setting settings[] = {
     {"oidc", "jwksFile", SETTING_TEXT, offsetof(struct config, oidc.jwks_file), false},
     {"oidc", "jwksUrl", SETTING_TEXT, offsetof(struct config, oidc.jwks_url), false},
     {"oidc", "caFile", SETTING_TEXT, offsetof(struct config, oidc.ca_file), false},
+    {"requestHeader", "clientCAFile", SETTING_TEXT,
+     offsetof(struct config, request_header.client_ca_file), false},
+    {"requestHeader", "allowedNames", SETTING_TEXTS,
+     offsetof(struct config, request_header.allowed_names), false},
+    {"requestHeader", "usernameHeaders", SETTING_TEXTS,
+     offsetof(struct config, request_header.user_headers), false},
+    {"requestHeader", "uidHeaders", SETTING_TEXTS,
+     offsetof(struct config, request_header.uid_headers), false},
+    {"requestHeader", "groupHeaders", SETTING_TEXTS,
+     offsetof(struct config, request_header.group_headers), false},
+    {"requestHeader", "extraHeadersPrefix", SETTING_TEXTS,
+     offsetof(struct config, request_header.extra_prefixes), false},
     {"log", "level", SETTING_LEVEL, offsetof(struct config, log_level), true},
 };
 
@@ -301,6 +313,17 @@ static int check_oidc(const struct oidc_config *o, struct err *reterr)
 	return 0;
 }
 
+static int check_request_header(const struct request_header_config *h, struct err *reterr)
+{
+	bool any = h->allowed_names || h->user_headers || h->uid_headers || h->group_headers ||
+		   h->extra_prefixes;
+
+	if (!h->client_ca_file && any)
+		return err_set_field(reterr, ERR_INVALID, "requestHeader.clientCAFile",
+				     "requestHeader.clientCAFile: is missing");
+	return 0;
+}
+
 /* Kueue's own names and their rules are the core's (core/kueue/settings.h). */
 static int read_kueue(struct config *c, struct cJSON *tree, struct err *reterr)
 {
@@ -326,6 +349,8 @@ int config_read(struct config *c, const char *path, struct err *reterr)
 	r = read_section(c, tree, "", reterr);
 	if (!r)
 		r = read_kueue(c, tree, reterr);
+	if (!r)
+		r = check_request_header(&c->request_header, reterr);
 	return r ? r : check_oidc(&c->oidc, reterr);
 }
 

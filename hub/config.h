@@ -9,6 +9,7 @@
  * the main thread.
  */
 #include "access/oidc.h"
+#include "api/request_header.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -42,6 +43,7 @@ struct config {
 	char *audit_policy_file; /* audit.policyFile; NULL: no audit log */
 	char *audit_log_file;	 /* audit.logFile; NULL: DATA_DIR/audit.log */
 	struct oidc_config oidc; /* oidc.*: no issuer, no OpenID Connect */
+	struct request_header_config request_header; /* requestHeader.* */
 	enum log_level log_level;
 	/* api.queuePerUser, queueBytesPerUser: requests of one user that wait for a seat, and
 	 * their bytes; api.queueBytes: of all users. 0: default. */

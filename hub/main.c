@@ -234,12 +234,14 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 	auto_free char *dir = path_in(&h->config, "pki"), *audit = path_in(&h->config, "audit.log");
 	struct api_listener *listener;
 
-	int r = pki_open(&(struct pki_options){.dir = dir,
-					       .names = (const char *const *)h->config.names,
-					       .account_key_files =
-						   (const char *const *)h->config.account_key_files,
-					       .now = clock_now()},
-			 &h->pki, reterr);
+	int r =
+	    pki_open(&(struct pki_options){.dir = dir,
+					   .names = (const char *const *)h->config.names,
+					   .account_key_files =
+					       (const char *const *)h->config.account_key_files,
+					   .proxy_ca_file = h->config.request_header.client_ca_file,
+					   .now = clock_now()},
+		     &h->pki, reterr);
 	if (r == 0)
 		core_set_root_ca(h->core, pki_ca_pem(h->pki));
 	if (r == 0)
@@ -265,7 +267,10 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 					 .backend = core_backend(h->core),
 					 .pki = h->pki,
 					 .issuer = h->config.account_issuer,
-					 .oidc = h->config.oidc.issuer ? &h->config.oidc : NULL},
+					 .oidc = h->config.oidc.issuer ? &h->config.oidc : NULL,
+					 .request_header = h->config.request_header.client_ca_file
+							       ? &h->config.request_header
+							       : NULL},
 				     &listener, reterr);
 	if (r < 0)
 		return r;

@@ -25,8 +25,9 @@
 
 struct api;
 struct api_listener;
-struct pki;	    /* api/pki.h */
-struct oidc_config; /* access/oidc.h */
+struct pki;		      /* api/pki.h */
+struct oidc_config;	      /* access/oidc.h */
+struct request_header_config; /* api/request_header.h */
 
 struct meta_random;
 
@@ -53,6 +54,8 @@ struct api_listener_options {
 	const struct pki *pki;	 /* borrowed: certificates and the admin token */
 	const char *issuer;	 /* of ServiceAccount tokens; NULL: kubeadm's name for itself */
 	const struct oidc_config *oidc; /* borrowed; NULL: no OpenID Connect issuer */
+	/* Borrowed; NULL: no front proxies, else pki has their CA. */
+	const struct request_header_config *request_header;
 };
 
 /* ERR_INTERNAL when the loop cannot be made. */

@@ -34,6 +34,7 @@ struct authenticator {
 	const struct pki *pki;
 	struct backend *backend;
 	const struct oidc_config *oidc;
+	const struct request_header_config *request_header;
 	struct account_issuer *issuer;
 	struct map cache; /* digest of the token -> struct cached; loop only */
 	pthread_mutex_t lock;
@@ -310,6 +311,10 @@ int authenticator_request(struct authenticator *a, const struct http_request *r,
 	struct span token;
 	int rc = 0;
 	*ret = (struct auth_user){0};
+	if (a->request_header)
+		rc = request_header_authenticate(a->request_header, r, mem, ret, NULL);
+	if (rc)
+		return rc < 0 ? unauthorized(reterr) : 0;
 	/* Of a good certificate and a token the certificate counts, as with kube-apiserver. */
 	if (is_named(r->peer)) {
 		by_certificate(r->peer, mem, ret);
@@ -405,6 +410,7 @@ int authenticator_create(const struct authenticator_options *o, struct authentic
 	a->pki = o->pki;
 	a->backend = o->backend;
 	a->oidc = o->oidc;
+	a->request_header = o->request_header;
 	pthread_mutex_init(&a->lock, NULL);
 	*ret = a;
 	return 0;

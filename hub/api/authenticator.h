@@ -1,9 +1,10 @@
 #ifndef API_AUTHENTICATOR_H
 #define API_AUTHENTICATOR_H
 /*
- * From credentials to a user: client certificates of the front's CA (CN is the user, each O a
- * group), the admin token, ServiceAccount tokens, bootstrap tokens, and tokens of an OpenID
- * Connect issuer, if one is configured. No credentials: system:anonymous.
+ * From credentials to a user: what a front proxy says (api/request_header.h), client certificates
+ * of the front's CA (CN is the user, each O a group), the admin token, ServiceAccount tokens,
+ * bootstrap tokens, and tokens of an OpenID Connect issuer, if one is configured. No credentials:
+ * system:anonymous.
  *
  * A signature is checked once: the loop keeps what it learned of a token under its digest, until
  * the token ends or room is needed. What the token stands on (account, bound object) is looked up
@@ -15,14 +16,16 @@
 #include "api/account_token.h"
 #include "api/auth.h"
 #include "api/pki.h"
+#include "api/request_header.h"
 
 struct authenticator;
 
 struct authenticator_options {
 	const struct pki *pki; /* borrowed, as all here */
 	struct backend *backend;
-	const char *issuer;		/* of ServiceAccount tokens */
-	const struct oidc_config *oidc; /* NULL: none */
+	const char *issuer;				    /* of ServiceAccount tokens */
+	const struct oidc_config *oidc;			    /* NULL: none */
+	const struct request_header_config *request_header; /* NULL: no front proxies */
 };
 
 int authenticator_create(const struct authenticator_options *o, struct authenticator **ret,

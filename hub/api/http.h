@@ -65,6 +65,7 @@ struct http_param {
 struct http_peer {
 	bool presented;	     /* there was a certificate */
 	bool verified;	     /* and it is valid against the listener's CA, now */
+	bool proxy;	     /* it is valid against the CA of front proxies */
 	char *common_name;   /* "" when absent */
 	char *organizations; /* each ended by NUL, the list by an empty one */
 	char address[48];    /* where it comes from; "" when that is not known */
@@ -81,6 +82,14 @@ struct http_impersonation {
 	bool unreadable; /* there are headers that could not be understood, or too many */
 };
 
+/* What a front proxy says besides: the headers that the engine has no field for. */
+#define HTTP_MAX_PROXIED 256
+struct http_proxied {
+	struct http_param *headers; /* names in lower case, in the order they came in */
+	size_t n;
+	bool unreadable; /* they could not be understood, or are too many */
+};
+
 /* A request to become a WebSocket: its headers (RFC 6455 4.1), absent when not given. */
 struct http_upgrade {
 	struct span key, version, protocols;
@@ -93,7 +102,8 @@ struct http_request {
 	struct span accept, accept_encoding, authorization, content_type, if_none_match, user_agent;
 	struct span audit_id;
 	const struct http_impersonation *impersonation; /* NULL: no such headers */
-	const struct http_upgrade *upgrade;		/* NULL: none is asked for; GET only */
+	const struct http_proxied *proxied; /* NULL: of no front proxy, or without a user header */
+	const struct http_upgrade *upgrade; /* NULL: none is asked for; GET only */
 	struct buf body;
 	const struct http_peer *peer; /* never NULL */
 	struct arena mem;	      /* for whoever handles the request; reset afterwards */
@@ -102,6 +112,9 @@ struct http_request {
 
 /* The value of the first parameter of that name; absent when there is none. */
 struct span http_param(const struct http_request *r, const char *name);
+/* A key that is part of a header's name, without its percent-encoding; as it is when that is
+ * wrong. */
+struct span http_header_key(struct arena *mem, struct span encoded);
 
 struct http_exchange {
 	struct http_request request;
@@ -139,6 +152,10 @@ struct http_listen_options {
 	const char *host; /* an address; NULL or "": all interfaces */
 	int port;	  /* 0: a free one */
 	struct span cert_pem, key_pem, client_ca_pem;
+	/* Who may speak for others: certificates that these (all of them trusted) signed, and the
+	 * headers of which such a request has one. Absent, NULL: nobody. The names are borrowed. */
+	struct span proxy_ca_pem;
+	char *const *proxy_user_headers;
 	void *user; /* http_listener_user() */
 };
 int http_server_listen(struct http_server *s, const struct http_listen_options *o,

@@ -8,6 +8,7 @@
 #include "api/http.h"
 
 #include "base/num.h"
+#include <ctype.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -33,6 +34,29 @@ struct span http_param(const struct http_request *r, const char *name)
 		if (span_is(r->params[i].name, name))
 			return r->params[i].value;
 	return SPAN_NONE;
+}
+
+struct span http_header_key(struct arena *mem, struct span raw)
+{
+	char *out = arena_alloc(mem, raw.len + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < raw.len; i++) {
+		static const char digits[] = "0123456789abcdef";
+		const char *h, *l;
+		if (raw.ptr[i] != '%') {
+			out[n++] = raw.ptr[i];
+			continue;
+		}
+		if (i + 2 >= raw.len)
+			return raw;
+		h = memchr(digits, tolower((unsigned char)raw.ptr[i + 1]), 16);
+		l = memchr(digits, tolower((unsigned char)raw.ptr[i + 2]), 16);
+		if (!h || !l)
+			return raw;
+		out[n++] = (char)((h - digits) << 4 | (l - digits));
+		i += 2;
+	}
+	return span_make(out, n);
 }
 
 struct http_exchange *http_lws_exchange(struct http_conn *c)
@@ -274,7 +298,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
 	case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS: {
 		struct http_listener *l = lws_get_vhost_user((struct lws_vhost *)in);
 		if (l && l->server)
-			http_lws_load_ca((SSL_CTX *)user, l->client_ca_pem);
+			http_lws_load_ca((SSL_CTX *)user, l);
 		return 0;
 	}
 	case LWS_CALLBACK_OPENSSL_PERFORM_CLIENT_CERT_VERIFICATION:
@@ -387,6 +411,7 @@ static void listener_destroy(struct http_listener *l)
 {
 	free(l->host);
 	free((char *)(uintptr_t)l->client_ca_pem.ptr);
+	X509_STORE_free(l->proxy_cas);
 	free(l);
 }
 
@@ -437,6 +462,11 @@ int http_server_listen(struct http_server *s, const struct http_listen_options *
 	l->user = o->user;
 	l->host = o->host && o->host[0] ? xstrdup(o->host) : NULL;
 	l->client_ca_pem.ptr = buf_steal(&pem, &l->client_ca_pem.len);
+	l->proxy_user_headers = o->proxy_user_headers;
+	if (o->proxy_ca_pem.len && !(l->proxy_cas = http_lws_proxy_store(o->proxy_ca_pem))) {
+		listener_destroy(l);
+		return err_set(reterr, ERR_INVALID, "the front proxies' CA has no certificate");
+	}
 	info.port = o->port;
 	info.iface = l->host;
 	info.protocols = s->protocols;

@@ -43,6 +43,8 @@ struct http_listener {
 	struct lws_vhost *vhost;
 	char *host;
 	struct span client_ca_pem; /* owned copy; read while the vhost is made */
+	X509_STORE *proxy_cas;	   /* NULL: there are no front proxies */
+	char *const *proxy_user_headers;
 	void *user;
 	int port;
 };
@@ -80,13 +82,22 @@ bool http_lws_read_request(struct http_conn *c, struct http_exchange *x, struct 
 struct span http_lws_copy_header(struct http_conn *c, struct arena *mem, enum lws_token_indexes t);
 /* The same for one that the library has no number for: "audit-id:". */
 struct span http_lws_custom_header(struct http_conn *c, struct arena *mem, const char *name);
+/* Calls `each` for every header that the library has no number for, in their order, names in lower
+ * case with their colon; found from one of them. False: they cannot be read, or `each` said so. */
+typedef bool http_lws_custom_fn(void *arg, struct span name, struct span value);
+bool http_lws_each_custom(const char *uri, struct span name, struct span value,
+			  http_lws_custom_fn *each, void *arg);
 /* Fills r->impersonation; uri: as the library gives it. */
 void http_lws_read_impersonation(struct http_conn *c, struct http_request *r, const char *uri);
+/* Fills r->proxied when the peer is a front proxy. */
+void http_lws_read_proxied(struct http_conn *c, struct http_request *r, const char *uri);
 /* Fills conn->peer from the TLS session. */
 void http_lws_read_peer(struct http_conn *c);
 void http_lws_peer_done(struct http_peer *p);
 /* Sets up certificates and verification of a new vhost's context. */
-void http_lws_load_ca(SSL_CTX *ctx, struct span pem);
+void http_lws_load_ca(SSL_CTX *ctx, const struct http_listener *l);
+/* The certificates of a PEM as what others are verified by; NULL when there are none. */
+X509_STORE *http_lws_proxy_store(struct span pem);
 
 /* Nothing more of c->out is sent. */
 void http_lws_drop_out(struct http_conn *c);

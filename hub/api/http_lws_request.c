@@ -79,6 +79,7 @@ bool http_lws_read_request(struct http_conn *c, struct http_exchange *x, struct 
 	r->user_agent = http_lws_copy_header(c, &r->mem, WSI_TOKEN_HTTP_USER_AGENT);
 	r->audit_id = http_lws_custom_header(c, &r->mem, "audit-id:");
 	http_lws_read_impersonation(c, r, uri);
+	http_lws_read_proxied(c, r, uri);
 	if (r->method == HTTP_GET)
 		http_lws_read_upgrade(c, r);
 	return read_params(c, r);

@@ -10,9 +10,40 @@
 /* Cost of a handshake counts when thousands of watches reconnect: tickets let them resume. */
 #define SESSION_SECS 3600
 
-/* `pem` is CA, serving certificate and key, one after the other (http_server_listen). */
-void http_lws_load_ca(SSL_CTX *ctx, struct span pem)
+/* Clients that have several certificates choose by these names. */
+static void name_proxy_cas(SSL_CTX *ctx, X509_STORE *cas)
 {
+	STACK_OF(X509_OBJECT) *all = X509_STORE_get0_objects(cas);
+	for (int i = 0; i < sk_X509_OBJECT_num(all); i++) {
+		X509 *ca = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(all, i));
+		if (ca)
+			SSL_CTX_add_client_CA(ctx, ca);
+	}
+}
+
+X509_STORE *http_lws_proxy_store(struct span pem)
+{
+	BIO *bio = BIO_new_mem_buf(pem.ptr, (int)pem.len);
+	X509_STORE *store = X509_STORE_new();
+	size_t n = 0;
+	X509 *ca;
+	while (bio && store && (ca = PEM_read_bio_X509(bio, NULL, NULL, NULL))) {
+		n += X509_STORE_add_cert(store, ca) == 1;
+		X509_free(ca);
+	}
+	BIO_free(bio);
+	ERR_clear_error();
+	if (n) /* whatever is in the file is trusted, its intermediates, too */
+		X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
+	else
+		X509_STORE_free(store);
+	return n ? store : NULL;
+}
+
+/* `pem` is CA, serving certificate and key, one after the other (http_server_listen). */
+void http_lws_load_ca(SSL_CTX *ctx, const struct http_listener *l)
+{
+	struct span pem = l->client_ca_pem;
 	BIO *bio = BIO_new_mem_buf(pem.ptr, (int)pem.len);
 	X509 *ca = PEM_read_bio_X509(bio, NULL, NULL, NULL);
 	X509 *cert = PEM_read_bio_X509(bio, NULL, NULL, NULL);
@@ -25,6 +56,8 @@ void http_lws_load_ca(SSL_CTX *ctx, struct span pem)
 		SSL_CTX_use_certificate(ctx, cert);
 		SSL_CTX_use_PrivateKey(ctx, key);
 	}
+	if (l->proxy_cas)
+		name_proxy_cas(ctx, l->proxy_cas);
 	SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
 	SSL_CTX_set_timeout(ctx, SESSION_SECS);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF); /* stateless tickets only */
@@ -58,9 +91,22 @@ static char *names_of(X509_NAME *subject, int nid)
 	return buf_steal(&out, NULL);
 }
 
+/* By the file's certificates alone: what a client sends of its chain is not there any more when
+ * its session is resumed. */
+static bool is_proxy(X509_STORE *cas, X509 *cert)
+{
+	X509_STORE_CTX *ctx = X509_STORE_CTX_new();
+	bool ok = ctx && X509_STORE_CTX_init(ctx, cas, cert, NULL) == 1 &&
+		  X509_STORE_CTX_set_default(ctx, "ssl_client") == 1 && X509_verify_cert(ctx) == 1;
+	X509_STORE_CTX_free(ctx);
+	ERR_clear_error();
+	return ok;
+}
+
 void http_lws_read_peer(struct http_conn *c)
 {
 	SSL *ssl = lws_get_ssl(c->wsi);
+	const struct http_listener *l = lws_get_vhost_user(lws_get_vhost(c->wsi));
 	X509 *cert = ssl ? SSL_get1_peer_certificate(ssl) : NULL;
 	if (!lws_get_peer_simple(c->wsi, c->peer.address, sizeof(c->peer.address)))
 		c->peer.address[0] = '\0';
@@ -68,6 +114,7 @@ void http_lws_read_peer(struct http_conn *c)
 		return;
 	c->peer.presented = true;
 	c->peer.verified = SSL_get_verify_result(ssl) == X509_V_OK;
+	c->peer.proxy = l && l->proxy_cas && is_proxy(l->proxy_cas, cert);
 	c->peer.common_name = names_of(X509_get_subject_name(cert), NID_commonName);
 	c->peer.organizations = names_of(X509_get_subject_name(cert), NID_organizationName);
 	X509_free(cert);

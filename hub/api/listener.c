@@ -127,11 +127,19 @@ int api_add_listener(struct api *a, const struct api_listener_options *o, struct
 						    .backend = o->backend,
 						    .issuer =
 							o->issuer ? o->issuer : DEFAULT_ISSUER,
-						    .oidc = o->oidc};
+						    .oidc = o->oidc,
+						    .request_header = o->request_header};
 	struct authenticator *who = NULL;
 	char host[128];
 	int r = parse_listen(o->listen, host, &http.port, reterr);
 	http.host = host;
+	if (o->request_header) {
+		http.proxy_ca_pem = pki_proxy_ca_pem(o->pki);
+		http.proxy_user_headers = request_header_user_headers(o->request_header);
+	}
+	if (!r && o->request_header)
+		r = request_header_check(o->request_header, http.proxy_ca_pem, pki_ca_pem(o->pki),
+					 reterr);
 	if (!r)
 		r = authenticator_create(&who_options, &who, reterr);
 	if (!r)

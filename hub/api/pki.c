@@ -24,7 +24,7 @@ struct pki {
 	const char *names[MAX_NAMES + 5];
 	char host[256];
 	struct buf ca_cert, ca_key, serving_cert, serving_key, admin_cert, admin_key, token,
-	    account_key, older_account_keys;
+	    account_key, older_account_keys, proxy_ca;
 };
 
 static int failed(struct err *reterr, const char *what, const char *path)
@@ -259,6 +259,8 @@ int pki_open(const struct pki_options *o, struct pki **ret, struct err *reterr)
 		r = open_account_key(p, reterr);
 	if (!r)
 		r = open_older_account_keys(p, o->account_key_files, reterr);
+	if (!r && o->proxy_ca_file)
+		r = append_file(o->proxy_ca_file, &p->proxy_ca, reterr);
 	if (r) {
 		pki_close(p);
 		return r;
@@ -269,7 +271,7 @@ int pki_open(const struct pki_options *o, struct pki **ret, struct err *reterr)
 
 struct pki *pki_close(struct pki *p)
 {
-	struct buf *parts[9];
+	struct buf *parts[10];
 	if (!p)
 		return NULL;
 	parts[0] = &p->ca_cert;
@@ -281,6 +283,7 @@ struct pki *pki_close(struct pki *p)
 	parts[6] = &p->token;
 	parts[7] = &p->account_key;
 	parts[8] = &p->older_account_keys;
+	parts[9] = &p->proxy_ca;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		if (parts[i]->ptr)
 			explicit_bzero(parts[i]->ptr, parts[i]->cap);
@@ -319,6 +322,11 @@ struct span pki_account_key_pem(const struct pki *p)
 struct span pki_older_account_keys_pem(const struct pki *p)
 {
 	return buf_span(&p->older_account_keys);
+}
+
+struct span pki_proxy_ca_pem(const struct pki *p)
+{
+	return p->proxy_ca.len ? buf_span(&p->proxy_ca) : SPAN_NONE;
 }
 
 static void add_base64(struct buf *out, const struct buf *bytes)

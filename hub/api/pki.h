@@ -27,6 +27,7 @@ struct pki_options {
 	/* Keys whose ServiceAccount tokens are good too: PEM files, public or private;
 	 * NULL-terminated or NULL. */
 	const char *const *account_key_files;
+	const char *proxy_ca_file; /* of front proxies (PEM); NULL: there are none */
 	usec now;
 };
 
@@ -41,6 +42,8 @@ struct span pki_serving_key_pem(const struct pki *p);
 struct span pki_admin_token(const struct pki *p);
 struct span pki_account_key_pem(const struct pki *p);
 struct span pki_older_account_keys_pem(const struct pki *p); /* one after the other */
+
+struct span pki_proxy_ca_pem(const struct pki *p); /* absent: no front proxies */
 
 /* Writes a kubeconfig (mode 0600) for the admin with everything embedded, replacing `path`
  * atomically; one that says the same is left as it is. `server` is a URL; `cluster_name` names

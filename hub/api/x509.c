@@ -197,3 +197,20 @@ bool x509_is_fit(struct span cert_pem, struct span key_pem, struct span ca_pem,
 	ERR_clear_error();
 	return ok;
 }
+
+size_t x509_count(struct span bundle, struct span ca_pem, bool *ret_same)
+{
+	BIO *bio = BIO_new_mem_buf(bundle.ptr, (int)bundle.len);
+	X509 *ca = read_cert(ca_pem), *cert;
+	size_t n = 0;
+	*ret_same = false;
+	for (; bio && (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)); n++) {
+		if (ca && EVP_PKEY_eq(X509_get0_pubkey(cert), X509_get0_pubkey(ca)) == 1)
+			*ret_same = true;
+		X509_free(cert);
+	}
+	BIO_free(bio);
+	X509_free(ca);
+	ERR_clear_error();
+	return n;
+}

@@ -32,4 +32,7 @@ int x509_make_key(struct buf *ret_key, struct err *reterr) MUST_CHECK;
 bool x509_is_fit(struct span cert, struct span key, struct span ca, const char *const *names,
 		 usec until);
 
+/* How many certificates a PEM text holds; *ret_same: one of them has the key of `ca`. */
+size_t x509_count(struct span bundle, struct span ca, bool *ret_same);
+
 #endif

@@ -118,6 +118,21 @@ static void an_issuer_needs_its_url_and_a_client(void **state)
 	config_done(&c);
 }
 
+static void front_proxies_need_their_ca(void **state)
+{
+	struct config c;
+	const char *words = read_text("requestHeader: {allowedNames: [front]}", &c);
+	(void)state;
+	assert_non_null(strstr(words, "requestHeader.clientCAFile: is missing"));
+	config_done(&c);
+	assert_string_equal(
+	    read_text("requestHeader: {clientCAFile: /ca, groupHeaders: [X-G]}", &c), "");
+	assert_string_equal(c.request_header.client_ca_file, "/ca");
+	assert_string_equal(c.request_header.group_headers[0], "X-G");
+	assert_null(c.request_header.allowed_names);
+	config_done(&c);
+}
+
 static void a_change_of_a_limit_wants_a_restart(void **state)
 {
 	struct config a, b;
@@ -138,6 +153,7 @@ int main(void)
 	    cmocka_unit_test(requests_that_wait_have_their_limits),
 	    cmocka_unit_test(what_is_no_limit_is_refused_by_name),
 	    cmocka_unit_test(an_issuer_needs_its_url_and_a_client),
+	    cmocka_unit_test(front_proxies_need_their_ca),
 	    cmocka_unit_test(a_change_of_a_limit_wants_a_restart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
