@@ -147,7 +147,8 @@ static void put_answer(struct head *h, struct http_server *s, int code, const ch
 	}
 	put_str(h, "\r\n");
 	put_str(h, date_line(s));
-	put_str(h, "Cache-Control: no-cache, private\r\n");
+	if (!headers.len || !memmem(headers.ptr, headers.len, "Cache-Control: ", 15))
+		put_str(h, "Cache-Control: no-cache, private\r\n");
 	if (headers.len && headers.len <= 3000)
 		put(h, headers.ptr, headers.len);
 }

@@ -46,6 +46,17 @@ static struct cJSON *access_status(struct call *c, const struct rbac_user *u,
 	return status;
 }
 
+static bool is_empty(const struct cJSON *v)
+{
+	const char *text = json_value_str(v);
+	int64_t n;
+	if (text)
+		return !*text;
+	if (json_value_int64(v, &n) == 0)
+		return n == 0;
+	return json_is(v, JSON_NULL) || json_len(v) == 0;
+}
+
 /* Exactly one of resourceAttributes and nonResourceAttributes. */
 static void check_attributes(const struct cJSON *spec, struct field_errors *errors)
 {
@@ -75,6 +86,32 @@ static void check_local(const struct call *c, const struct cJSON *spec, struct f
 	}
 }
 
+/* Nothing is kept, so nothing may be said of how: an access review has no metadata but a local
+ * one's namespace. */
+static void check_metadata(const struct call *c, const struct cJSON *metadata,
+			   struct field_errors *errors)
+{
+	static const char *const keys[] = {
+	    "name",	  "generateName",    "uid",
+	    "generation", "resourceVersion", "creationTimestamp",
+	    "labels",	  "annotations",     "deletionTimestamp",
+	    "finalizers", "ownerReferences", "deletionGracePeriodSeconds",
+	    "selfLink",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const struct cJSON *value = json_get(metadata, keys[i]);
+		auto_buf shown = BUF_INIT;
+		if (!value || is_empty(value))
+			continue;
+		json_print(metadata, &shown);
+		field_errors_add(errors, FIELD_INVALID, "metadata", shown.ptr,
+				 c->kind->type == TYPE_LOCAL_SUBJECT_ACCESS_REVIEW
+				     ? "must be empty except for namespace"
+				     : "must be empty");
+		return;
+	}
+}
+
 static struct span *read_list(struct call *c, const struct cJSON *list, size_t *ret_n)
 {
 	struct span *items =
@@ -93,19 +130,21 @@ static struct rbac_user read_user(struct call *c, const struct cJSON *spec)
 	return (struct rbac_user){text_of(spec, "user"), groups, n};
 }
 
-static int review_access(struct call *c, struct cJSON *reply, struct field_errors *errors)
+static int review_access(struct call *c, const struct cJSON *metadata, struct cJSON *reply,
+			 struct field_errors *errors)
 {
 	const struct cJSON *spec = json_get(reply, "spec");
 	struct rbac_user u = auth_rbac_user(&c->user);
 	check_attributes(spec, errors);
-	if (c->kind->type == TYPE_LOCAL_SUBJECT_ACCESS_REVIEW)
-		check_local(c, spec, errors);
 	if (c->kind->type != TYPE_SELF_SUBJECT_ACCESS_REVIEW) {
 		u = read_user(c, spec);
 		if (!u.name.len && !u.n_groups)
 			field_errors_add(errors, FIELD_INVALID, "spec.user", "\"\"",
 					 "at least one of user or group must be specified");
 	}
+	check_metadata(c, metadata, errors);
+	if (c->kind->type == TYPE_LOCAL_SUBJECT_ACCESS_REVIEW)
+		check_local(c, spec, errors);
 	if (!field_errors_any(errors))
 		json_set(reply, "status", access_status(c, &u, spec));
 	return 0;
@@ -183,7 +222,7 @@ static struct cJSON *user_info(const struct auth_user *u)
 	return user;
 }
 
-static int review_token(struct call *c, struct cJSON *reply, struct field_errors *errors)
+static int review_token(struct call *c, struct cJSON *reply, struct err *reterr)
 {
 	const struct cJSON *spec = json_get(reply, "spec");
 	struct span token = text_of(spec, "token");
@@ -194,9 +233,8 @@ static int review_token(struct call *c, struct cJSON *reply, struct field_errors
 	size_t n_asked, n_good;
 	if (!token.len) {
 		json_free(status);
-		field_errors_add(errors, FIELD_REQUIRED, "spec.token", NULL,
-				 "token is required for TokenReview in authentication");
-		return 0;
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "token is required for TokenReview in authentication");
 	}
 	asked = read_list(c, json_get(spec, "audiences"), &n_asked);
 	if (authenticator_review(c->listener->authenticator, token, asked, n_asked, clock_now(),
@@ -225,8 +263,8 @@ static int review_self(struct call *c, struct cJSON *reply)
 
 /* ---- the call ---- */
 
-static int review(struct call *c, struct cJSON *reply, struct field_errors *errors,
-		  struct err *reterr)
+static int review(struct call *c, const struct cJSON *metadata, struct cJSON *reply,
+		  struct field_errors *errors, struct err *reterr)
 {
 	switch (c->kind->type) {
 	case TYPE_SELF_SUBJECT_RULES_REVIEW:
@@ -234,9 +272,9 @@ static int review(struct call *c, struct cJSON *reply, struct field_errors *erro
 	case TYPE_SELF_SUBJECT_REVIEW:
 		return review_self(c, reply);
 	case TYPE_TOKEN_REVIEW:
-		return review_token(c, reply, errors);
+		return review_token(c, reply, reterr);
 	default:
-		return review_access(c, reply, errors);
+		return review_access(c, metadata, reply, errors);
 	}
 }
 
@@ -252,17 +290,36 @@ static struct cJSON *make_reply(const struct call *c, struct cJSON *object)
 	return reply;
 }
 
+/* As of any object that is posted into a namespace. */
+static int take_namespace(const struct call *c, const struct cJSON *metadata, struct cJSON *reply,
+			  struct err *reterr)
+{
+	const char *ns = json_str(metadata, "namespace");
+	if (c->kind->scope != KIND_NAMESPACED)
+		return 0;
+	if (ns && *ns && !span_is(c->info.ns, ns))
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "the namespace of the provided object does not match the namespace "
+			       "sent on the request");
+	json_set(json_get(reply, "metadata"), "namespace", json_new_span(c->info.ns));
+	return 0;
+}
+
 static void answer(struct call *c)
 {
 	struct field_errors *errors = xcalloc(1, sizeof(*errors));
 	struct cJSON *object = NULL, *reply = NULL;
+	const struct cJSON *metadata = NULL;
 	struct buf warnings = BUF_INIT;
 	struct err e = ERR_INIT;
 	int r = decode_object(c, &object, &warnings, &e);
 	if (!r) {
 		reply = make_reply(c, object);
-		r = review(c, reply, errors, &e);
+		metadata = json_get(object, "metadata");
+		r = take_namespace(c, metadata, reply, &e);
 	}
+	if (!r)
+		r = review(c, metadata, reply, errors, &e);
 	if (!r && field_errors_any(errors))
 		r = status_set_invalid(&e, c->kind, "", errors);
 	if (r) {

@@ -8,9 +8,23 @@
 #include "kube/discovery.h"
 #include "kube/openapi_names.h"
 
+/* A refusal is about the one object that a field selector asks for, too. */
+static void refuse(struct call *c, struct span selected, const struct err *e)
+{
+	struct status_subject s = {.kind = c->kind};
+	char name[STORE_MAX_NAME + 1];
+	if (c->info.name.len || !selected.len || selected.len > STORE_MAX_NAME) {
+		call_fail(c, e);
+		return;
+	}
+	snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(selected));
+	s.name = name;
+	call_fail_with(c, e, &s);
+}
+
 bool route_admit(struct call *c)
 {
-	struct rbac_request wanted;
+	struct rbac_request wanted = {0};
 	struct err e = ERR_INIT;
 	int r = authenticator_request(c->listener->authenticator, c->request, clock_now(), c->mem,
 				      &c->user, &e);
@@ -29,7 +43,7 @@ bool route_admit(struct call *c)
 		c->kind = kind_by_resource(c->listener->backend->kinds, c->info.group,
 					   c->info.version, c->info.resource);
 	if (r)
-		call_fail(c, &e);
+		refuse(c, wanted.name, &e);
 	return r == 0;
 }
 

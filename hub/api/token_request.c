@@ -257,6 +257,7 @@ void call_token_request(struct call *c)
 void call_openid(struct call *c)
 {
 	const struct account_issuer *i = authenticator_issuer(c->listener->authenticator);
+	buf_add_str(&c->answer.headers, "Cache-Control: public, max-age=3600\r\n");
 	if (span_starts(c->info.path, SPAN("/openid/v1/jwks"))) {
 		call_ok(c, 200, "application/jwk-set+json");
 		jwk_set_print(account_issuer_keys(i), &c->answer.body);

@@ -1,0 +1,92 @@
+"""Reviews, refusals and the documents about tokens, as kube-apiserver 1.36 has them
+(kubernetes-api.md 1.11 and 1.12). These tests pass against that server too."""
+
+from session import CM, Case, main
+
+ACCESS = "/apis/authorization.k8s.io/v1"
+LOCAL = ACCESS + "/namespaces/default/localsubjectaccessreviews"
+PODS = {"verb": "get", "resource": "pods", "namespace": "default"}
+
+
+def review(kind, metadata=None, **spec):
+    o = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
+    if metadata is not None:
+        o["metadata"] = metadata
+    return o
+
+
+class Reviews(Case):
+    def fields(self, answer):
+        s = self.fails(422, "Invalid", answer)
+        return [(c["field"], c["message"].rsplit(": ", 1)[1]) for c in s["details"]["causes"]]
+
+    def test_a_local_review_is_of_its_namespace(self):
+        def ask(metadata=None, ns="default", **attributes):
+            return self.client.post(
+                ACCESS + f"/namespaces/{ns}/localsubjectaccessreviews",
+                review("LocalSubjectAccessReview", metadata, user="x",
+                       resourceAttributes={**PODS, **attributes}))
+        for metadata in (None, {}, {"namespace": ""}, {"namespace": "default"},
+                         {"creationTimestamp": None}):
+            r = self.must(201, ask(metadata))
+            self.assertEqual((r["metadata"]["namespace"], r["status"]),
+                             ("default", {"allowed": False}))
+        r = self.must(201, ask(ns="nowhere", namespace="nowhere"))
+        self.assertEqual(r["metadata"]["namespace"], "nowhere")
+        s = self.fails(400, "BadRequest", ask({"namespace": "other"}))
+        self.assertEqual(s["message"], "the namespace of the provided object does not match the "
+                                       "namespace sent on the request")
+        for ns in ("other", ""):
+            self.assertEqual(self.fields(ask(namespace=ns)), [
+                ("spec.resourceAttributes.namespace", "must match metadata.namespace")])
+        self.assertEqual(self.fields(ask({"name": "x"}, namespace="other")), [
+            ("metadata", "must be empty except for namespace"),
+            ("spec.resourceAttributes.namespace", "must match metadata.namespace")])
+        self.assertEqual(self.fields(self.client.post(LOCAL, review(
+            "LocalSubjectAccessReview", nonResourceAttributes={"verb": "get", "path": "/x"}))), [
+                ("spec.user", "at least one of user or group must be specified"),
+                ("spec.nonResourceAttributes", "disallowed on this kind of request")])
+
+    def test_a_review_has_no_metadata(self):
+        for kind, path, spec in (
+                ("SubjectAccessReview", "/subjectaccessreviews", {"user": "x"}),
+                ("SelfSubjectAccessReview", "/selfsubjectaccessreviews", {})):
+            for metadata in ({"name": "n"}, {"generateName": "n"}, {"labels": {"a": "b"}},
+                             {"generation": 1}, {"finalizers": ["a.b/c"]}):
+                self.assertEqual(self.fields(self.client.post(ACCESS + path, review(
+                    kind, metadata, resourceAttributes=PODS, **spec))), [
+                        ("metadata", "must be empty")])
+            for metadata in ({"creationTimestamp": None}, {"name": "", "labels": {}}):
+                self.must(201, self.client.post(ACCESS + path, review(
+                    kind, metadata, resourceAttributes=PODS, **spec)))
+
+    def test_a_token_must_be_given(self):
+        s = self.fails(400, "BadRequest", self.client.post(
+            "/apis/authentication.k8s.io/v1/tokenreviews",
+            {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {}}))
+        self.assertEqual(s["message"], "token is required for TokenReview in authentication")
+
+
+class Refusals(Case):
+    def test_a_refusal_names_what_a_field_selector_asks_for(self):
+        for selector, name in (("metadata.name=one", "one"), ("metadata.name!=one", None),
+                               ("metadata.namespace=default,metadata.name=one", "one")):
+            s = self.fails(403, "Forbidden", self.client.get(
+                CM, fieldSelector=selector, headers={"Impersonate-User": "nobody"}))
+            self.assertEqual(s["details"], {"name": name, "kind": "configmaps"} if name
+                             else {"kind": "configmaps"})
+
+
+class Tokens(Case):
+    def test_their_documents_may_be_kept_for_an_hour(self):
+        for path, kind in (("/openid/v1/jwks", "application/jwk-set+json"),
+                           ("/.well-known/openid-configuration", "application/json")):
+            status, headers, _ = self.client.request("GET", path)
+            self.assertEqual((status, headers["Content-Type"], headers.get_all("Cache-Control")),
+                             (200, kind, ["public, max-age=3600"]))
+        _, headers, _ = self.client.request("GET", "/version")
+        self.assertEqual(headers.get_all("Cache-Control"), ["no-cache, private"])
+
+
+if __name__ == "__main__":
+    main()
