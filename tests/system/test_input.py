@@ -34,6 +34,14 @@ def refused(fleet, sentence, code, reason, *words, method="POST", path=JOBS, bod
     return s
 
 
+def nowhere(fleet, sentence, method, path, body=None):
+    """The path leads nowhere: the router's answer is no Status."""
+    before = desired(fleet)
+    error = fleet.client.refused(method, path, body)
+    check(error.code == 404 and error.body == b"404 page not found\n" and desired(fleet) == before,
+          f"{sentence}: 404, and nothing changed", error.code, error.body)
+
+
 def fields(status):
     return {c["field"] for c in status.get("details", {}).get("causes", [])}
 
@@ -51,16 +59,15 @@ def leaf(name, low=None, high=None, namespaces=None, children=None):
 def story_requests(fleet):
     """Requests that no object can come of"""
     fleet.start_hub()
-    refused(fleet, "an unknown kind", 404, "NotFound", method="GET", path="/apis/kubeflow.org/v1/"
-            "namespaces/default/caffejobs")
-    refused(fleet, "an unknown version", 404, "NotFound", method="GET",
-            path="/apis/kubeflow.org/v9/namespaces/default/pytorchjobs")
-    refused(fleet, "a new object of an unknown kind", 404, "NotFound", body={
-        "apiVersion": "kubeflow.org/v1", "kind": "CaffeJob", "metadata": {"name": "x"}},
-        path="/apis/kubeflow.org/v1/namespaces/default/caffejobs")
-    refused(fleet, "one of an unknown group", 404, "NotFound", body={
-        "apiVersion": "example.org/v1", "kind": "Job", "metadata": {"name": "x"}},
-        path="/apis/example.org/v1/namespaces/default/jobs")
+    nowhere(fleet, "an unknown kind", "GET", "/apis/kubeflow.org/v1/namespaces/default/caffejobs")
+    nowhere(fleet, "an unknown version", "GET",
+            "/apis/kubeflow.org/v9/namespaces/default/pytorchjobs")
+    nowhere(fleet, "a new object of an unknown kind", "POST",
+            "/apis/kubeflow.org/v1/namespaces/default/caffejobs",
+            {"apiVersion": "kubeflow.org/v1", "kind": "CaffeJob", "metadata": {"name": "x"}})
+    nowhere(fleet, "one of an unknown group", "POST",
+            "/apis/example.org/v1/namespaces/default/jobs",
+            {"apiVersion": "example.org/v1", "kind": "Job", "metadata": {"name": "x"}})
     refused(fleet, "a body of another kind than its path", 422, "Invalid", "TFJob", "PyTorchJob",
             body=dict(make.pytorch_job("x"), kind="TFJob"))
     refused(fleet, "a body of an unknown version", 400, "BadRequest", "kubeflow.org/v9",

@@ -56,16 +56,34 @@ bool cel_type_is_time(type t)
 	return t->kind == CEL_TIMESTAMP || t->kind == CEL_DURATION;
 }
 
+/* A time may be null. */
+static bool is_time_or_null(type t)
+{
+	return cel_type_is_time(t) || t->kind == CEL_NULL;
+}
+
+/* Of a value that is not known and one of this type: NULL when no operator takes the type. */
+static type sum_with_dyn(type t, enum cel_op op)
+{
+	bool sums = op == CEL_OP_ADD || op == CEL_OP_SUBTRACT;
+
+	if (cel_type_is_dyn(t) || (sums && is_time_or_null(t)))
+		return cel_type_plain(CEL_DYN);
+	if (cel_type_is_number(t))
+		return op == CEL_OP_MODULO && t->kind == CEL_DOUBLE ? NULL : t;
+	return op == CEL_OP_ADD &&
+		       (t->kind == CEL_STRING || t->kind == CEL_BYTES || t->kind == CEL_LIST)
+		   ? t
+		   : NULL;
+}
+
 /* NULL when the two cannot be calculated with. */
 static type sum_of(type a, type b, enum cel_op op)
 {
 	bool same = a->kind == b->kind;
 
 	if (cel_type_is_dyn(a) || cel_type_is_dyn(b))
-		return cel_type_is_dyn(a) && cel_type_is_dyn(b)	      ? a
-		       : cel_type_is_time(cel_type_is_dyn(a) ? b : a) ? cel_type_plain(CEL_DYN)
-		       : cel_type_is_dyn(a)			      ? b
-								      : a;
+		return sum_with_dyn(cel_type_is_dyn(a) ? b : a, op);
 	if (same && cel_type_is_number(a) && (op != CEL_OP_MODULO || a->kind != CEL_DOUBLE))
 		return a;
 	if (op != CEL_OP_ADD && op != CEL_OP_SUBTRACT)
@@ -82,12 +100,6 @@ static type sum_of(type a, type b, enum cel_op op)
 	     (a->kind == CEL_LIST && cel_type_alike(a, b))))
 		return a;
 	return NULL;
-}
-
-/* A time may be null. */
-static bool is_time_or_null(type t)
-{
-	return cel_type_is_time(t) || t->kind == CEL_NULL;
 }
 
 static bool can_be_ordered(type t)

@@ -121,6 +121,11 @@ static void numbers_do_not_overflow_in_silence(void **state)
 	gives("string(1000000.0) + string(0.1)", "1e+060.1");
 	gives("self.i + 'x'",
 	      "?<input>:1:8: found no matching overload for '_+_' applied to '(int, string)'");
+	gives("dyn(1) + 2", "3");
+	gives("dyn(1) + true",
+	      "?<input>:1:8: found no matching overload for '_+_' applied to '(dyn, bool)'");
+	gives("dyn(1) < [1]",
+	      "?<input>:1:8: found no matching overload for '_<_' applied to '(dyn, list(int))'");
 	gives("9223372036854775808", "?<input>:1:1: Syntax error: invalid int literal");
 }
 
