@@ -84,9 +84,15 @@ static int check_aggregation(const struct rbac *rbac, const struct call *c,
 	};
 	const struct cJSON *now = json_get(object, "aggregationRule");
 	const struct cJSON *before = json_get(old, "aggregationRule");
+	const char *name;
 	if (now && before ? json_equal(now, before) : now == before)
 		return 0;
-	return confirm(rbac, c, object, everything, ARRAY_LEN(everything), reterr);
+	if (confirm(rbac, c, object, everything, ARRAY_LEN(everything), NULL) == 0)
+		return 0;
+	name = json_value_str(json_path(object, "metadata", "name", NULL));
+	return status_set_forbidden(
+	    reterr, c->kind, name ? name : "",
+	    "must have cluster-admin privileges to use the aggregationRule");
 }
 
 static int check_role(const struct rbac *rbac, const struct call *c, const struct cJSON *object,

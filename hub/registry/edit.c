@@ -62,7 +62,8 @@ int edit_begin_deletion(struct registry_batch *b, const struct kind *k,
 		return rc;
 	if (!json_str(meta, "deletionTimestamp")) {
 		json_set_str(meta, "deletionTimestamp", clock_format(registry_now(b), time));
-		json_set_int(meta, "deletionGracePeriodSeconds", 0);
+		if (k != b->reg->namespace_kind) /* which goes by its own rules */
+			json_set_int(meta, "deletionGracePeriodSeconds", 0);
 		if (json_int64(meta, "generation", &generation) == 0)
 			json_set_int(meta, "generation", generation + 1);
 	}

@@ -5,6 +5,7 @@ from session import CM, Case, main
 
 ACCESS = "/apis/authorization.k8s.io/v1"
 LOCAL = ACCESS + "/namespaces/default/localsubjectaccessreviews"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 PODS = {"verb": "get", "resource": "pods", "namespace": "default"}
 
 
@@ -75,6 +76,29 @@ class Refusals(Case):
                 CM, fieldSelector=selector, headers={"Impersonate-User": "nobody"}))
             self.assertEqual(s["details"], {"name": name, "kind": "configmaps"} if name
                              else {"kind": "configmaps"})
+
+
+class Roles(Case):
+    def test_who_may_not_do_everything_aggregates_nothing(self):
+        def role(name, rules, **more):
+            return {"apiVersion": RBAC[6:], "kind": "ClusterRole", "metadata": {"name": name},
+                    "rules": rules, **more}
+        self.must(201, self.client.post(RBAC + "/clusterroles", role("maker", [
+            {"verbs": ["create"], "apiGroups": [RBAC[6:-3]], "resources": ["clusterroles"]}])))
+        self.must(201, self.client.post(RBAC + "/clusterrolebindings", {
+            "apiVersion": RBAC[6:], "kind": "ClusterRoleBinding", "metadata": {"name": "maker"},
+            "roleRef": {"apiGroup": RBAC[6:-3], "kind": "ClusterRole", "name": "maker"},
+            "subjects": [{"kind": "User", "apiGroup": RBAC[6:-3], "name": "mo"}]}))
+        rule = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
+        refusal = "must have cluster-admin privileges to use the aggregationRule"
+        words = None
+        while words is None or "cannot create resource" in words:  # until the grant is known
+            s = self.fails(403, "Forbidden", self.client.post(
+                RBAC + "/clusterroles", role("sum", [], aggregationRule=rule),
+                headers={"Impersonate-User": "mo"}))
+            words = s["message"]
+        self.assertEqual(words, 'clusterroles.rbac.authorization.k8s.io "sum" is forbidden: '
+                         + refusal)
 
 
 class Tokens(Case):

@@ -379,6 +379,7 @@ class Namespaces(Case):
             got = self.must(200, self.client.delete(NAMESPACES + "/waits"))
             self.assertEqual(got["status"]["phase"], "Terminating")
             self.assertIn("deletionTimestamp", got["metadata"])
+            self.assertNotIn("deletionGracePeriodSeconds", got["metadata"])
         self.fails(403, "Forbidden", self.client.post("/api/v1/namespaces/waits/configmaps",
                                                       config_map("x")))
         self.must(200, self.client.patch(NAMESPACES + "/waits", {
