@@ -266,6 +266,22 @@ static void copy_object(struct arena *mem, const struct store_object *o, struct 
 	ret->json = arena_span(mem, o->json);
 }
 
+void registry_put_last(struct registry_batch *b, const struct kind *k, struct span ns,
+		       struct span name)
+{
+	struct registry_entry *e = batch_find(b, k, ns, name);
+	size_t at = 0;
+
+	/* What is new stays before the rows that it owns. */
+	if (!e || e->op != STORE_PUT || !e->existed)
+		return;
+	while (b->entries.items[at] != e)
+		at++;
+	memmove(b->entries.items + at, b->entries.items + at + 1,
+		(b->entries.len - at - 1) * sizeof(struct registry_entry *));
+	b->entries.items[b->entries.len - 1] = e;
+}
+
 int registry_delete(struct registry_batch *b, const struct kind *k, struct span ns,
 		    struct span name, enum command_propagation how)
 {

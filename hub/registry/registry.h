@@ -110,6 +110,10 @@ int registry_reader(struct registry_batch *b, const struct kind *k, struct store
  * this batch deletes the same key (a new object needs a batch of its own). */
 int registry_put(struct registry_batch *b, const struct kind *k, struct span ns, struct span name,
 		 struct object_draft *take_draft) MUST_CHECK;
+/* A row that stands and changes in this batch is committed after all others that are in it by now:
+ * what a command wrote into it came earlier, and the rest may rest on rows between. */
+void registry_put_last(struct registry_batch *b, const struct kind *k, struct span ns,
+		       struct span name);
 /* Removes the row now, whatever its finalizers, and leaves its dependents to the collector
  * (ORPHAN: which will only strip their owner reference). -ENOENT when absent. Two rows. */
 int registry_delete(struct registry_batch *b, const struct kind *k, struct span ns,

@@ -216,6 +216,9 @@ static void write_row(struct core *c, struct workload *w)
 	}
 	if (core_put(c, kind, w->ns, w->name, &draft) < 0)
 		return;
+	/* A user's edit of the same batch gives the quota that it takes no place before the rows
+	 * that give that quota back. */
+	registry_put_last(c->batch, kind, w->ns, w->name);
 	w->own = !unseen;
 	w->exists = true;
 	w->respec = false;

@@ -227,6 +227,31 @@ static void who_is_parked_goes_where_the_new_nodes_are(void **state)
 	assert_int_equal(j->dispatch.step, DISPATCH_STARTED);
 }
 
+static void quota_is_given_back_before_who_was_just_edited_takes_it(void **state)
+{
+	struct world *w = *state;
+	char name[STORE_MAX_NAME + 1];
+
+	world_join(w, "c1", 0, 8);
+	checked_queue(w, "");
+	job(w, "j");
+	job(w, "k");
+	(void)snprintf(name, sizeof(name), "%s", workload_name(w, "k"));
+	assert_true(workload_holds_quota(world_record(w, TYPE_JOB, "default", "j")->workload));
+	assert_false(workload_holds_quota(world_record(w, TYPE_JOB, "default", "k")->workload));
+	world_send_delete(w, TYPE_JOB, "default", "j");
+	while (w->waiting)
+		world_turn(w);
+	/* In the batch that lets the job go, and gives its quota to the other. */
+	world_send_patch(w, TYPE_WORKLOAD, "default", name, "{'metadata':{'labels':{'a':'b'}}}");
+	while (w->waiting)
+		world_turn(w);
+	world_settle(w);
+	world_check(w);
+	assert_false(world_exists(w, TYPE_JOB, "default", "j"));
+	assert_true(workload_holds_quota(world_record(w, TYPE_JOB, "default", "k")->workload));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +264,7 @@ int main(void)
 	    STORY(a_check_without_config_is_not_active),
 	    STORY(who_comes_back_after_an_eviction_gets_new_nodes),
 	    STORY(who_is_parked_goes_where_the_new_nodes_are),
+	    STORY(quota_is_given_back_before_who_was_just_edited_takes_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
