@@ -8,6 +8,8 @@
  *	{"op":"selector","selector":"a=b","labels":{}}
  *	{"op":"quantity","text":"1.5Gi"}
  */
+#include "case_loop.h"
+
 #include "base/json.h"
 #include "kinds/types.h"
 #include "kube/managed_fields.h"
@@ -205,27 +207,10 @@ static void run(const struct cJSON *c, struct buf *out)
 		run_selector(c, out);
 	else if (op && strcmp(op, "quantity") == 0)
 		run_quantity(c, out);
-	buf_add_str(out, "}\n");
+	buf_add_char(out, '}');
 }
 
 int main(void)
 {
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t n;
-
-	while ((n = getline(&line, &cap, stdin)) > 0) {
-		auto_json *c = NULL;
-		auto_buf out = BUF_INIT;
-		struct err e = ERR_INIT;
-		if (json_parse(span_make(line, (size_t)n), NULL, &c, &e) < 0) {
-			fprintf(stderr, "bad case: %s: %s\n", line, e.text);
-			return 1;
-		}
-		run(c, &out);
-		(void)fwrite(out.ptr, 1, out.len, stdout);
-		(void)fflush(stdout);
-	}
-	free(line);
-	return 0;
+	return case_loop(run);
 }

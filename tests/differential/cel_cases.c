@@ -7,6 +7,8 @@
  *
  * Outcomes: "compile" when the rule does not, else true, false, or error.
  */
+#include "case_loop.h"
+
 #include "base/json.h"
 #include "kube/schema_compile.h"
 #include "kube/validation_rules.h"
@@ -73,23 +75,5 @@ static void run(const struct cJSON *c, struct buf *out)
 
 int main(void)
 {
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t n;
-
-	while ((n = getline(&line, &cap, stdin)) > 0) {
-		auto_json *c = NULL;
-		auto_buf out = BUF_INIT;
-		struct err e = ERR_INIT;
-		if (json_parse(span_make(line, (size_t)n), NULL, &c, &e) < 0) {
-			fprintf(stderr, "bad case: %s: %s\n", line, e.text);
-			return 1;
-		}
-		run(c, &out);
-		buf_add_char(&out, '\n');
-		(void)fwrite(out.ptr, 1, out.len, stdout);
-		(void)fflush(stdout);
-	}
-	free(line);
-	return 0;
+	return case_loop(run);
 }

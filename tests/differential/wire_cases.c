@@ -4,6 +4,8 @@
  *
  *	{"op":"protobuf","body":"6b387300..."}	-> {"object":{}} or {"error":"","kind":"BadRequest"}
  */
+#include "case_loop.h"
+
 #include "api/protobuf.h"
 #include "base/json.h"
 #include "kinds/kinds.h"
@@ -50,27 +52,9 @@ static void run(const struct cJSON *c, struct buf *out)
 				      span_of(json_str(c, "group")),
 				      span_of(json_str(c, "version")), out))
 		buf_add_str(out, "{}");
-	buf_add_char(out, '\n');
 }
 
 int main(void)
 {
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t n;
-
-	while ((n = getline(&line, &cap, stdin)) > 0) {
-		auto_json *c = NULL;
-		auto_buf out = BUF_INIT;
-		struct err e = ERR_INIT;
-		if (json_parse(span_make(line, (size_t)n), NULL, &c, &e) < 0) {
-			fprintf(stderr, "bad case: %s: %s\n", line, e.text);
-			return 1;
-		}
-		run(c, &out);
-		(void)fwrite(out.ptr, 1, out.len, stdout);
-		(void)fflush(stdout);
-	}
-	free(line);
-	return 0;
+	return case_loop(run);
 }

@@ -4,50 +4,7 @@
  *
  * Unless a story says more: root 12, team-a with min 4 and max 16, team-b with min 4 and max 12.
  */
-#include "world.h"
-
-#define AFTER (60 * USEC_PER_SEC)
-
-static int setup(void **state)
-{
-	struct world *w = xcalloc(1, sizeof(*w));
-
-	w->starve_after = AFTER;
-	world_open(w);
-	w->after_turn = world_check;
-	*state = w;
-	return 0;
-}
-
-#define STORY(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
-
-/* A Job of one pod that its own controller ends after `limit` seconds; 0: none. */
-static void job(struct world *w, const char *ns, const char *name, int cpus, int limit)
-{
-	auto_free char *text = world_job_text(ns, name, 1, cpus, "");
-	auto_buf b = BUF_INIT;
-	char *spec = strstr(text, "'spec':{");
-
-	buf_add(&b, text, (size_t)(spec - text));
-	buf_add_str(&b, "'spec':{");
-	if (limit)
-		buf_addf(&b, "'activeDeadlineSeconds':%d,", limit);
-	buf_add_str(&b, spec + strlen("'spec':{"));
-	assert_int_equal(world_create(w, TYPE_JOB, b.ptr), ERR_NONE);
-	world_settle(w);
-}
-
-static bool is_placed(struct world *w, const char *ns, const char *name)
-{
-	const struct job *j = world_record(w, TYPE_JOB, ns, name);
-	return !j || j->holds || j->finished;
-}
-
-static void later(struct world *w, int seconds)
-{
-	world_advance(w, seconds * USEC_PER_SEC);
-	world_settle(w);
-}
+#include "starvation_words.h"
 
 static void assert_told(struct world *w, const char *ns, const char *name, const char *text)
 {
@@ -83,7 +40,7 @@ static int starts_after(struct world *w, const char *ns, const char *gang, const
 		if (is_placed(w, ns, gang))
 			return t;
 		(void)snprintf(name, sizeof(name), "%s-small-%d", gang, t);
-		job(w, stream, name, 2, 100);
+		limited_job(w, stream, name, 1, 2, 100);
 		later(w, 10);
 	}
 	return most;
@@ -94,7 +51,7 @@ static void busy(struct world *w, const char *stream)
 	for (int i = 0; i < 4; i++) {
 		char name[32];
 		(void)snprintf(name, sizeof(name), "first-%d", i);
-		job(w, stream, name, 2, 100);
+		limited_job(w, stream, name, 1, 2, 100);
 		later(w, 10);
 	}
 }
@@ -105,7 +62,7 @@ static void small_jobs_of_its_leaf_pass_a_gang_until_it_starves(void **state)
 
 	teams(w, 40);
 	busy(w, "team-b");
-	job(w, "team-b", "gang", 8, 0);
+	limited_job(w, "team-b", "gang", 1, 8, 0);
 	assert_in_range(starts_after(w, "team-b", "gang", "team-b", 400), 60, 160);
 	for (int i = 0; i < 30; i++)
 		later(w, 10);
@@ -120,7 +77,7 @@ static void without_starvation_after_they_pass_it_for_ever(void **state)
 	w->core->settings.starve_after = 0;
 	teams(w, 40);
 	busy(w, "team-b");
-	job(w, "team-b", "gang", 8, 0);
+	limited_job(w, "team-b", "gang", 1, 8, 0);
 	assert_int_equal(starts_after(w, "team-b", "gang", "team-b", 400), 400);
 }
 
@@ -131,7 +88,7 @@ static void borrowers_of_another_leaf_pass_a_gang_until_it_starves(void **state)
 
 	teams(w, 40);
 	busy(w, "team-b");
-	job(w, "team-a", "gang", 8, 0);
+	limited_job(w, "team-a", "gang", 1, 8, 0);
 	assert_in_range(starts_after(w, "team-a", "gang", "team-b", 400), 60, 160);
 }
 
@@ -140,17 +97,17 @@ static void the_bound_is_told_and_who_costs_nothing_passes(void **state)
 	struct world *w = *state;
 
 	teams(w, 1000);
-	job(w, "team-b", "long", 6, 500);
-	job(w, "team-a", "gang", 8, 0);
+	limited_job(w, "team-b", "long", 1, 6, 500);
+	limited_job(w, "team-a", "gang", 1, 8, 0);
 	later(w, 70);
 	assert_told(
 	    w, "team-a", "gang",
 	    "Quota that comes free for root/a is kept for it, which has waited long: it has "
 	    "its quota by ");
-	job(w, "team-b", "too-long", 5, 600); /* of 12 - 8 it may have 4 for long */
+	limited_job(w, "team-b", "too-long", 1, 5, 600); /* of 12 - 8 it may have 4 for long */
 	assert_false(is_placed(w, "team-b", "too-long"));
 	assert_told(w, "team-b", "too-long", "Quota of root/a is kept for job team-a/gang");
-	job(w, "team-b", "short", 6, 400);
+	limited_job(w, "team-b", "short", 1, 6, 400);
 	assert_true(is_placed(w, "team-b", "short"));
 	later(w, 500);
 	assert_true(is_placed(w, "team-a", "gang"));
@@ -161,15 +118,15 @@ static void a_leaf_may_always_use_its_min(void **state)
 	struct world *w = *state;
 
 	teams(w, 5000);
-	job(w, "team-a", "long", 4, 500);
-	job(w, "team-a", "gang", 10, 0); /* 12 less team-b's 4 are 8 */
+	limited_job(w, "team-a", "long", 1, 4, 500);
+	limited_job(w, "team-a", "gang", 1, 10, 0); /* 12 less team-b's 4 are 8 */
 	later(w, 70);
 	assert_told(w, "team-a", "gang",
 		    "no bound on its wait exists, as it has to borrow what root/b may take back. "
 		    "Else it has its quota by ");
-	job(w, "team-b", "own", 4, 2000);
+	limited_job(w, "team-b", "own", 1, 4, 2000);
 	assert_true(is_placed(w, "team-b", "own"));
-	job(w, "team-b", "more", 3, 4000);
+	limited_job(w, "team-b", "more", 1, 3, 4000);
 	assert_false(is_placed(w, "team-b", "more"));
 }
 
@@ -178,15 +135,15 @@ static void a_job_without_a_limit_leaves_no_bound(void **state)
 	struct world *w = *state;
 
 	teams(w, 5000);
-	job(w, "team-b", "endless", 6, 0);
-	job(w, "team-a", "gang", 8, 0);
+	limited_job(w, "team-b", "endless", 1, 6, 0);
+	limited_job(w, "team-a", "gang", 1, 8, 0);
 	later(w, 70);
 	assert_told(w, "team-a", "gang",
 		    "no bound on its wait exists, as jobs without a time limit");
 	/* Nothing is kept in vain, but its own queue keeps its order. */
-	job(w, "team-b", "other", 2, 0);
+	limited_job(w, "team-b", "other", 1, 2, 0);
 	assert_true(is_placed(w, "team-b", "other"));
-	job(w, "team-a", "behind", 1, 10);
+	limited_job(w, "team-a", "behind", 1, 1, 10);
 	assert_false(is_placed(w, "team-a", "behind"));
 }
 
@@ -195,10 +152,10 @@ static void a_gang_that_leaves_gives_up_what_is_kept(void **state)
 	struct world *w = *state;
 
 	teams(w, 1000);
-	job(w, "team-b", "long", 6, 500);
-	job(w, "team-a", "gang", 8, 0);
+	limited_job(w, "team-b", "long", 1, 6, 500);
+	limited_job(w, "team-a", "gang", 1, 8, 0);
 	later(w, 70);
-	job(w, "team-b", "small", 5, 2000);
+	limited_job(w, "team-b", "small", 1, 5, 2000);
 	assert_false(is_placed(w, "team-b", "small"));
 	assert_int_equal(world_delete(w, TYPE_JOB, "team-a", "gang"), ERR_NONE);
 	world_settle(w);
@@ -210,10 +167,10 @@ static void a_gang_that_fits_no_more_gives_up_what_is_kept(void **state)
 	struct world *w = *state;
 
 	teams(w, 1000);
-	job(w, "team-b", "long", 6, 500);
-	job(w, "team-a", "gang", 8, 0);
+	limited_job(w, "team-b", "long", 1, 6, 500);
+	limited_job(w, "team-a", "gang", 1, 8, 0);
 	later(w, 70);
-	job(w, "team-b", "small", 5, 2000);
+	limited_job(w, "team-b", "small", 1, 5, 2000);
 	assert_false(is_placed(w, "team-b", "small"));
 	assert_int_equal(world_edit_tree(w, 12, 6), ERR_NONE);
 	world_settle(w);
@@ -225,10 +182,10 @@ static void a_restart_keeps_what_was_kept(void **state)
 	struct world *w = *state;
 
 	teams(w, 1000);
-	job(w, "team-b", "long", 6, 500);
-	job(w, "team-a", "gang", 8, 0);
+	limited_job(w, "team-b", "long", 1, 6, 500);
+	limited_job(w, "team-a", "gang", 1, 8, 0);
 	later(w, 70);
-	job(w, "team-b", "small", 5, 2000);
+	limited_job(w, "team-b", "small", 1, 5, 2000);
 	world_restart(w);
 	world_settle(w);
 	later(w, 2);
@@ -247,10 +204,10 @@ static void quota_is_not_kept_for_a_gang_without_a_cluster(void **state)
 	m->run_time = 5000 * USEC_PER_SEC;
 	assert_int_equal(world_job(w, "default", "outside", 1, 3, ""), ERR_NONE);
 	world_settle(w);
-	job(w, "team-b", "long", 4, 100);
-	job(w, "team-a", "gang", 10, 0);
+	limited_job(w, "team-b", "long", 1, 4, 100);
+	limited_job(w, "team-a", "gang", 1, 10, 0);
 	later(w, 70);
-	job(w, "team-a", "small", 3, 2000);
+	limited_job(w, "team-a", "small", 1, 3, 2000);
 	assert_false(is_placed(w, "team-a", "small"));
 	model_finish(m, model_copy(m, "team-b", "long"), false);
 	later(w, 1);
@@ -288,13 +245,13 @@ static void a_side_of_the_tree_keeps_its_min(void **state)
 
 	deep_tree(w);
 	member(w, 5000);
-	job(w, "x1", "long", 4, 500);
-	job(w, "y", "gang", 9, 0); /* 12 less x's 6 are 6 */
+	limited_job(w, "x1", "long", 1, 4, 500);
+	limited_job(w, "y", "gang", 1, 9, 0); /* 12 less x's 6 are 6 */
 	later(w, 70);
 	assert_told(w, "y", "gang", "as it has to borrow what root/x may take back");
-	job(w, "x2", "of-x", 2, 2000); /* 4 + 2 are x's own, though x-1 has borrowed */
+	limited_job(w, "x2", "of-x", 1, 2, 2000); /* 4 + 2 are x's own, though x-1 has borrowed */
 	assert_true(is_placed(w, "x2", "of-x"));
-	job(w, "x2", "more", 3, 2000);
+	limited_job(w, "x2", "more", 1, 3, 2000);
 	assert_false(is_placed(w, "x2", "more"));
 }
 
@@ -305,9 +262,9 @@ static void gangs_of_many_leaves_start_one_after_the_other(void **state)
 	deep_tree(w);
 	member(w, 90);
 	busy(w, "x1");
-	job(w, "y", "gang-1", 6, 100);
-	job(w, "x2", "gang-2", 8, 100);
-	job(w, "x1", "gang-3", 7, 100);
+	limited_job(w, "y", "gang-1", 1, 6, 100);
+	limited_job(w, "x2", "gang-2", 1, 8, 100);
+	limited_job(w, "x1", "gang-3", 1, 7, 100);
 	assert_in_range(starts_after(w, "y", "gang-1", "x1", 400), 40, 160);
 	int second = starts_after(w, "x2", "gang-2", "y", 400);
 	assert_in_range(second, 0, 130);

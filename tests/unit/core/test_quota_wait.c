@@ -2,22 +2,7 @@
  * Large gangs that starve for quota of their cohort: who may pass them, until when, and what they
  * are told (core/kueue/quota_wait.h). Nodes there are plenty.
  */
-#include "world.h"
-
-#define AFTER (60 * USEC_PER_SEC)
-
-static int setup(void **state)
-{
-	struct world *w = xcalloc(1, sizeof(*w));
-
-	w->starve_after = AFTER;
-	world_open(w);
-	w->after_turn = world_check;
-	*state = w;
-	return 0;
-}
-
-#define STORY(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
+#include "starvation_words.h"
 
 /* With a `kueue:` section of the configuration. */
 static void configure(struct world *w, const char *section)
@@ -72,16 +57,10 @@ static void job(struct world *w, const char *name, const char *queue, int cpus, 
 	job_with(w, name, queue, cpus, limit, "");
 }
 
-static bool is_placed(struct world *w, const char *name)
+static bool runs(struct world *w, const char *name)
 {
 	const struct job *j = world_record(w, TYPE_JOB, "default", name);
 	return !j || j->holds || j->finished;
-}
-
-static void later(struct world *w, int seconds)
-{
-	world_advance(w, seconds * USEC_PER_SEC);
-	world_settle(w);
 }
 
 static void assert_told(struct world *w, const char *name, const char *text)
@@ -110,7 +89,7 @@ static int starts_after(struct world *w, const char *gang, const char *stream, i
 {
 	for (int t = 0; t < most; t += 10) {
 		char name[32];
-		if (is_placed(w, gang))
+		if (runs(w, gang))
 			return t;
 		(void)snprintf(name, sizeof(name), "%s-small-%d", gang, t);
 		job(w, name, stream, 2, 100);
@@ -146,7 +125,7 @@ static void a_gang_that_borrows_what_is_nobodys_starts_within_its_bound(void **s
 	for (int i = 0; i < 30; i++)
 		later(w, 10);
 	job(w, "last", "b", 2, 100);
-	assert_true(is_placed(w, "last"));
+	assert_true(runs(w, "last"));
 }
 
 static void without_starvation_after_it_waits_for_ever(void **state)
@@ -209,15 +188,15 @@ static void what_ends_in_time_or_fits_beside_it_passes(void **state)
 	job(w, "gang", "a", 8, 0);
 	later(w, 70);
 	job(w, "too-long", "b", 3, 440); /* 430 s are left */
-	assert_false(is_placed(w, "too-long"));
+	assert_false(runs(w, "too-long"));
 	job(w, "short", "b", 4, 400);
-	assert_true(is_placed(w, "short"));
+	assert_true(runs(w, "short"));
 	job(w, "beside", "b", 2, 0); /* 2 of 10 are left beside it */
-	assert_true(is_placed(w, "beside"));
+	assert_true(runs(w, "beside"));
 	job(w, "more", "b", 1, 0);
-	assert_false(is_placed(w, "more"));
+	assert_false(runs(w, "more"));
 	later(w, 500);
-	assert_true(is_placed(w, "gang"));
+	assert_true(runs(w, "gang"));
 }
 
 /* Whose deadline is told is refused at first; then the one in its way ends long before his limit.
@@ -235,18 +214,18 @@ static void an_early_end_lets_those_pass_who_were_refused(void **state)
 	job(w, "gang", "a", 8, 0);
 	later(w, 70);
 	job(w, "small", "b", 3, 2000);
-	assert_false(is_placed(w, "small"));
+	assert_false(runs(w, "small"));
 	/* It needs both gone. Without the gang it may start at once. */
 	model_finish(m, model_copy(m, "default", "one"), false);
 	later(w, 2);
-	assert_false(is_placed(w, "small"));
+	assert_false(runs(w, "small"));
 	model_finish(m, model_copy(m, "default", "two"), false);
 	later(w, 2);
-	assert_true(is_placed(w, "gang"));
-	assert_false(is_placed(w, "small"));
+	assert_true(runs(w, "gang"));
+	assert_false(runs(w, "small"));
 	model_finish(m, model_copy(m, "default", "gang"), false);
 	later(w, 2);
-	assert_true(is_placed(w, "small"));
+	assert_true(runs(w, "small"));
 }
 
 /* ---- no bound ---- */
@@ -263,16 +242,16 @@ static void a_lender_may_take_back_what_the_gang_must_borrow(void **state)
 	job(w, "gang", "a", 8, 0);
 	later(w, 70);
 	job(w, "borrower", "d", 3, 2000);
-	assert_false(is_placed(w, "borrower"));
+	assert_false(runs(w, "borrower"));
 	assert_told(w, "gang",
 		    "no bound on its wait exists, as it has to borrow what ClusterQueue lender may "
 		    "take back. Else it has its quota by ");
 	job(w, "own", "lender", 6, 2000);
-	assert_true(is_placed(w, "own")); /* what is its own is never kept from it */
+	assert_true(runs(w, "own")); /* what is its own is never kept from it */
 	later(w, 2);
 	assert_told(w, "gang", "no bound on its wait exists, as");
 	later(w, 500);
-	assert_false(is_placed(w, "gang")); /* 10 - 6 */
+	assert_false(runs(w, "gang")); /* 10 - 6 */
 }
 
 static void a_holder_without_a_limit_leaves_no_bound(void **state)
@@ -291,9 +270,9 @@ static void a_holder_without_a_limit_leaves_no_bound(void **state)
 		    "what it needs");
 	/* In other queues nothing is kept in vain; its own keeps its order. */
 	job(w, "other", "b", 3, 0);
-	assert_true(is_placed(w, "other"));
+	assert_true(runs(w, "other"));
 	job(w, "behind", "a", 1, 10);
-	assert_false(is_placed(w, "behind"));
+	assert_false(runs(w, "behind"));
 }
 
 static void with_fair_sharing_a_smaller_share_goes_first(void **state)
@@ -314,9 +293,9 @@ static void with_fair_sharing_a_smaller_share_goes_first(void **state)
 		    "smaller share borrow before it");
 	/* b would have 6 + 5 of 12, a 8. d would have 5: it goes first. */
 	job(w, "more", "b", 5, 2000);
-	assert_false(is_placed(w, "more"));
+	assert_false(runs(w, "more"));
 	job(w, "little", "d", 5, 2000);
-	assert_true(is_placed(w, "little"));
+	assert_true(runs(w, "little"));
 }
 
 static void a_local_queue_that_used_less_goes_first(void **state)
@@ -333,9 +312,9 @@ static void a_local_queue_that_used_less_goes_first(void **state)
 	later(w, 70);
 	assert_told(w, "gang", "no bound on its wait exists, as LocalQueues that used less");
 	job(w, "behind", "a", 3, 2000);
-	assert_false(is_placed(w, "behind"));
+	assert_false(runs(w, "behind"));
 	job(w, "first", "other", 3, 2000);
-	assert_true(is_placed(w, "first"));
+	assert_true(runs(w, "first"));
 }
 
 static void higher_priority_goes_first(void **state)
@@ -351,9 +330,9 @@ static void higher_priority_goes_first(void **state)
 	job(w, "gang", "a", 8, 0);
 	later(w, 70);
 	job(w, "low", "b", 3, 2000);
-	assert_false(is_placed(w, "low"));
+	assert_false(runs(w, "low"));
 	job_with(w, "urgent", "b", 3, 2000, ",'kueue.x-k8s.io/priority-class':'high'");
-	assert_true(is_placed(w, "urgent"));
+	assert_true(runs(w, "urgent"));
 }
 
 /* ---- what is kept is let go ---- */
@@ -370,7 +349,7 @@ static struct model *kept_from_small(struct world *w)
 	job(w, "gang", "a", 8, 0);
 	later(w, 70);
 	job(w, "small", "b", 3, 2000);
-	assert_false(is_placed(w, "small"));
+	assert_false(runs(w, "small"));
 	return m;
 }
 
@@ -381,7 +360,7 @@ static void a_gang_that_leaves_gives_up_what_is_kept(void **state)
 	kept_from_small(w);
 	assert_int_equal(world_delete(w, TYPE_JOB, "default", "gang"), ERR_NONE);
 	world_settle(w);
-	assert_true(is_placed(w, "small"));
+	assert_true(runs(w, "small"));
 }
 
 static void a_gang_that_fits_no_more_gives_up_what_is_kept(void **state)
@@ -395,7 +374,7 @@ static void a_gang_that_fits_no_more_gives_up_what_is_kept(void **state)
 			"'f','resources':[{'name':'cpu','nominalQuota':7}]}]}]}}"),
 	    ERR_NONE);
 	world_settle(w);
-	assert_true(is_placed(w, "small"));
+	assert_true(runs(w, "small"));
 	assert_string_equal(world_workload_condition(w, "gang", "QuotaReserved", "reason"),
 			    "ExceedsMaxQuota");
 }
@@ -410,7 +389,7 @@ static void a_queue_that_is_stopped_gives_up_what_is_kept(void **state)
 	    ERR_NONE);
 	world_settle(w);
 	later(w, 2);
-	assert_true(is_placed(w, "small"));
+	assert_true(runs(w, "small"));
 }
 
 static void a_gang_that_is_made_inactive_gives_up_what_is_kept(void **state)
@@ -424,7 +403,7 @@ static void a_gang_that_is_made_inactive_gives_up_what_is_kept(void **state)
 	    world_patch(w, TYPE_WORKLOAD, "default", name, "{'spec':{'active':false}}"), ERR_NONE);
 	world_settle(w);
 	later(w, 2);
-	assert_true(is_placed(w, "small"));
+	assert_true(runs(w, "small"));
 }
 
 /* Its quota comes free, but the only cluster is full of a job without a limit. */
@@ -443,12 +422,12 @@ static void quota_is_not_kept_for_a_gang_that_no_cluster_can_be_promised_to(void
 	job(w, "gang", "a", 30, 0);
 	later(w, 70);
 	job(w, "small", "a", 1, 2000);
-	assert_false(is_placed(w, "small"));
+	assert_false(runs(w, "small"));
 	model_finish(m, model_copy(m, "default", "long"), false);
 	later(w, 1);
 	later(w, 10);
-	assert_false(is_placed(w, "gang"));
-	assert_true(is_placed(w, "small"));
+	assert_false(runs(w, "gang"));
+	assert_true(runs(w, "small"));
 }
 
 /* ---- several ---- */
@@ -469,11 +448,11 @@ static void several_gangs_start_one_after_the_other(void **state)
 	/* Each within 100 s of the one before it. */
 	int first = starts_after(w, "gang-1", "b", 400);
 	assert_in_range(first, 60, 160);
-	assert_false(is_placed(w, "gang-2"));
+	assert_false(runs(w, "gang-2"));
 	later(w, 2);
 	assert_told(w, "gang-2", "it has its quota by ");
 	assert_in_range(starts_after(w, "gang-2", "d", 400), 80, 120);
-	assert_false(is_placed(w, "gang-3"));
+	assert_false(runs(w, "gang-3"));
 	assert_in_range(starts_after(w, "gang-3", "b", 400), 80, 120);
 }
 
@@ -490,15 +469,15 @@ static void two_gangs_of_two_queues_never_wait_for_each_other(void **state)
 	job(w, "own-b", "b", 5, 100);
 	later(w, 70);
 	later(w, 30);
-	assert_true(is_placed(w, "gang-b"));
-	assert_false(is_placed(w, "gang-a"));
+	assert_true(runs(w, "gang-b"));
+	assert_false(runs(w, "gang-a"));
 	for (int i = 0; i < 12; i++)
 		later(w, 10);
-	assert_true(is_placed(w, "gang-a") || is_placed(w, "own-b"));
+	assert_true(runs(w, "gang-a") || runs(w, "own-b"));
 	for (int i = 0; i < 12; i++)
 		later(w, 10);
-	assert_true(is_placed(w, "gang-a"));
-	assert_true(is_placed(w, "own-b"));
+	assert_true(runs(w, "gang-a"));
+	assert_true(runs(w, "own-b"));
 }
 
 static void a_restart_keeps_what_was_kept(void **state)
@@ -509,7 +488,7 @@ static void a_restart_keeps_what_was_kept(void **state)
 	world_restart(w);
 	world_settle(w);
 	later(w, 1);
-	assert_false(is_placed(w, "small"));
+	assert_false(runs(w, "small"));
 	assert_told(w, "gang", "it has its quota by ");
 }
 

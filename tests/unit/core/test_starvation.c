@@ -1,50 +1,7 @@
 /*
  * Large gangs among small jobs: who is passed, for how long, and what is kept free for whom.
  */
-#include "world.h"
-
-#define AFTER (60 * USEC_PER_SEC)
-
-static int setup(void **state)
-{
-	struct world *w = xcalloc(1, sizeof(*w));
-
-	w->starve_after = AFTER;
-	world_open(w);
-	w->after_turn = world_check;
-	*state = w;
-	return 0;
-}
-
-#define STORY(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
-
-/* A Job that its own controller ends after `limit` seconds; 0: none. */
-static void job(struct world *w, const char *ns, const char *name, int pods, int cpus, int limit)
-{
-	auto_free char *text = world_job_text(ns, name, pods, cpus, "");
-	auto_buf b = BUF_INIT;
-	char *spec = strstr(text, "'spec':{");
-
-	buf_add(&b, text, (size_t)(spec - text));
-	buf_add_str(&b, "'spec':{");
-	if (limit)
-		buf_addf(&b, "'activeDeadlineSeconds':%d,", limit);
-	buf_add_str(&b, spec + strlen("'spec':{"));
-	assert_int_equal(world_create(w, TYPE_JOB, b.ptr), ERR_NONE);
-	world_settle(w);
-}
-
-static bool is_placed(struct world *w, const char *ns, const char *name)
-{
-	struct job *j = world_record(w, TYPE_JOB, ns, name);
-	return !j || j->holds || j->finished;
-}
-
-static void later(struct world *w, int seconds)
-{
-	world_advance(w, seconds * USEC_PER_SEC);
-	world_settle(w);
-}
+#include "starvation_words.h"
 
 /* A small job every ten seconds, each of which lasts forty on one of four nodes: the adversary.
  * Returns after how many seconds the gang started, `most` when it did not. */
@@ -55,7 +12,7 @@ static int starts_after(struct world *w, const char *gang, int most)
 		if (is_placed(w, "default", gang))
 			return t;
 		(void)snprintf(name, sizeof(name), "small-%d", t);
-		job(w, "default", name, 1, 4, 100);
+		limited_job(w, "default", name, 1, 4, 100);
 		later(w, 10);
 	}
 	return most;
@@ -69,7 +26,7 @@ static struct model *busy_member(struct world *w, const char *name)
 	for (int i = 0; i < 4; i++) {
 		char first[32];
 		(void)snprintf(first, sizeof(first), "%s-%d", name, i);
-		job(w, "default", first, 1, 4, 100);
+		limited_job(w, "default", first, 1, 4, 100);
 		later(w, 10);
 	}
 	return m;
@@ -81,7 +38,7 @@ static void small_jobs_pass_a_gang_for_ever_where_nothing_is_reserved(void **sta
 
 	w->core->settings.starve_after = 0;
 	busy_member(w, "c1");
-	job(w, "default", "gang", 4, 4, 0);
+	limited_job(w, "default", "gang", 4, 4, 0);
 	assert_int_equal(starts_after(w, "gang", 1000), 1000);
 }
 
@@ -90,7 +47,7 @@ static void a_gang_starts_within_its_bound(void **state)
 	struct world *w = *state;
 
 	busy_member(w, "c1");
-	job(w, "default", "gang", 4, 4, 0);
+	limited_job(w, "default", "gang", 4, 4, 0);
 	/* 60 s until it starves, then at most the longest limit: 100 s */
 	int after = starts_after(w, "gang", 1000);
 	assert_in_range(after, 60, 160);
@@ -109,8 +66,8 @@ static void a_gang_starts_within_its_bound(void **state)
 static void gang_behind(struct world *w, const char *name, int limit)
 {
 	world_join(w, "c1", 4, 4)->run_time = 5000 * USEC_PER_SEC;
-	job(w, "default", name, 1, 4, limit);
-	job(w, "default", "gang", 4, 4, 0);
+	limited_job(w, "default", name, 1, 4, limit);
+	limited_job(w, "default", "gang", 4, 4, 0);
 	later(w, 61);
 }
 
@@ -120,13 +77,13 @@ static void only_what_ends_in_time_starts_on_a_reserved_cluster(void **state)
 
 	gang_behind(w, "long", 600);
 	assert_int_equal(world_events(w, "gang", "CapacityReserved", "Cluster c1"), 1);
-	job(w, "default", "endless", 1, 2, 0);
+	limited_job(w, "default", "endless", 1, 2, 0);
 	assert_false(is_placed(w, "default", "endless"));
 	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/endless/why"),
 			       "\"verdict\":\"Reserved\""));
-	job(w, "default", "too-long", 1, 3, 560); /* 539 s are left */
+	limited_job(w, "default", "too-long", 1, 3, 560); /* 539 s are left */
 	assert_false(is_placed(w, "default", "too-long"));
-	job(w, "default", "short", 1, 1, 530);
+	limited_job(w, "default", "short", 1, 1, 530);
 	assert_true(is_placed(w, "default", "short"));
 	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/gang/why"),
 			       "Cluster c1 is kept free for it"));
@@ -140,7 +97,7 @@ static void a_job_without_a_limit_leaves_no_bound(void **state)
 	assert_int_equal(world_events(w, "gang", "CapacityReserved", ""), 0);
 	assert_non_null(strstr(world_query(w, "namespaces/default/jobs/gang/why"),
 			       "No bound on its wait exists"));
-	job(w, "default", "other", 1, 4, 0);
+	limited_job(w, "default", "other", 1, 4, 0);
 	assert_true(is_placed(w, "default", "other")); /* nothing is kept free in vain */
 }
 
@@ -151,9 +108,9 @@ static struct model *teams_with_a_gang_that_waits(struct world *w, int seconds)
 
 	world_teams(w, 24, 16);
 	m->run_time = seconds * USEC_PER_SEC;
-	job(w, "team-b", "long", 1, 4, 600);
+	limited_job(w, "team-b", "long", 1, 4, 600);
 	m->run_time = 500 * USEC_PER_SEC;
-	job(w, "team-a", "gang", 4, 4, 0);
+	limited_job(w, "team-a", "gang", 4, 4, 0);
 	return m;
 }
 
@@ -165,7 +122,7 @@ static void quota_is_charged_ahead_and_given_back(void **state)
 	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
 	later(w, 61);
 	assert_int_equal(world_used(w, "root/a", "cpu"), 16000);
-	job(w, "team-a", "small", 1, 1, 10); /* it could run, but its quota is the gang's */
+	limited_job(w, "team-a", "small", 1, 1, 10); /* it could run, but its quota is the gang's */
 	assert_false(is_placed(w, "team-a", "small"));
 	assert_int_equal(world_delete(w, TYPE_JOB, "team-a", "gang"), ERR_NONE);
 	world_settle(w);
@@ -196,14 +153,14 @@ static void at_most_one_of_four_clusters_is_kept_free(void **state)
 		(void)snprintf(name, sizeof(name), "c%d", i);
 		world_join(w, name, 1, 8)->run_time = 500 * USEC_PER_SEC;
 		(void)snprintf(text, sizeof(text), "long-%d", i);
-		job(w, "default", text, 1, 5, 600 + 10 * i);
+		limited_job(w, "default", text, 1, 5, 600 + 10 * i);
 	}
-	job(w, "default", "one", 1, 8, 0);
-	job(w, "default", "two", 1, 7, 0);
+	limited_job(w, "default", "one", 1, 8, 0);
+	limited_job(w, "default", "two", 1, 7, 0);
 	later(w, 61);
 	assert_int_equal(world_events(w, "one", "CapacityReserved", "Cluster c0"), 1);
 	assert_int_equal(world_events(w, "two", "CapacityReserved", ""), 0);
-	job(w, "default", "small", 1, 3, 0);
+	limited_job(w, "default", "small", 1, 3, 0);
 	assert_true(is_placed(w, "default", "small")); /* on another one */
 	assert_string_not_equal(
 	    world_field(w, TYPE_RESOURCE_BINDING, "default", "small-job", "spec.clusters.0.name"),
@@ -220,7 +177,7 @@ static void a_restart_makes_the_reservation_again(void **state)
 	later(w, 1);
 	later(w, 31);
 	assert_int_equal(world_used(w, "root/a", "cpu"), 16000);
-	job(w, "default", "endless", 1, 2, 0);
+	limited_job(w, "default", "endless", 1, 2, 0);
 	assert_false(is_placed(w, "default", "endless"));
 }
 
@@ -236,7 +193,7 @@ static void an_edit_of_the_tree_keeps_what_was_charged_ahead(void **state)
 	assert_int_equal(world_edit_tree(w, 28, 8), ERR_NONE); /* it fits its quota no more */
 	later(w, 31);
 	assert_int_equal(world_used(w, "root/a", "cpu"), 0);
-	job(w, "default", "endless", 1, 2, 0);
+	limited_job(w, "default", "endless", 1, 2, 0);
 	assert_true(is_placed(w, "default", "endless"));
 }
 
@@ -395,7 +352,7 @@ static void quota_of_a_queue_is_reserved_ahead_and_given_back(void **state)
 	assert_false(is_placed(w, "default", "small"));
 	later(w, 32);
 	assert_string_equal(world_workload_condition(w, "gang", "QuotaReserved", "status"), "True");
-	job(w, "default", "endless", 1, 1, 0);
+	limited_job(w, "default", "endless", 1, 1, 0);
 	assert_false(is_placed(w, "default", "endless"));
 	assert_int_equal(world_delete(w, TYPE_JOB, "default", "gang"), ERR_NONE);
 	world_settle(w);

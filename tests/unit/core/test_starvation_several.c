@@ -2,50 +2,7 @@
  * Several gangs that starve for room, clusters that come and go, and what is let go when a gang
  * cannot start any more.
  */
-#include "world.h"
-
-#define AFTER (60 * USEC_PER_SEC)
-
-static int setup(void **state)
-{
-	struct world *w = xcalloc(1, sizeof(*w));
-
-	w->starve_after = AFTER;
-	world_open(w);
-	w->after_turn = world_check;
-	*state = w;
-	return 0;
-}
-
-#define STORY(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
-
-/* A Job that its own controller ends after `limit` seconds; 0: none. */
-static void job(struct world *w, const char *ns, const char *name, int pods, int cpus, int limit)
-{
-	auto_free char *text = world_job_text(ns, name, pods, cpus, "");
-	auto_buf b = BUF_INIT;
-	char *spec = strstr(text, "'spec':{");
-
-	buf_add(&b, text, (size_t)(spec - text));
-	buf_add_str(&b, "'spec':{");
-	if (limit)
-		buf_addf(&b, "'activeDeadlineSeconds':%d,", limit);
-	buf_add_str(&b, spec + strlen("'spec':{"));
-	assert_int_equal(world_create(w, TYPE_JOB, b.ptr), ERR_NONE);
-	world_settle(w);
-}
-
-static bool is_placed(struct world *w, const char *ns, const char *name)
-{
-	struct job *j = world_record(w, TYPE_JOB, ns, name);
-	return !j || j->holds || j->finished;
-}
-
-static void later(struct world *w, int seconds)
-{
-	world_advance(w, seconds * USEC_PER_SEC);
-	world_settle(w);
-}
+#include "starvation_words.h"
 
 static bool is_told(struct world *w, const char *ns, const char *name, const char *text)
 {
@@ -64,7 +21,7 @@ static int starts_after(struct world *w, const char *gang, int most)
 		if (is_placed(w, "default", gang))
 			return t;
 		(void)snprintf(name, sizeof(name), "%s-small-%d", gang, t);
-		job(w, "default", name, 1, 4, 100);
+		limited_job(w, "default", name, 1, 4, 100);
 		later(w, 10);
 	}
 	return most;
@@ -80,12 +37,12 @@ static void gangs_get_their_cluster_one_after_the_other(void **state)
 	for (int i = 0; i < 4; i++) {
 		char name[32];
 		(void)snprintf(name, sizeof(name), "first-%d", i);
-		job(w, "default", name, 1, 4, 100);
+		limited_job(w, "default", name, 1, 4, 100);
 		later(w, 10);
 	}
-	job(w, "default", "gang-1", 4, 4, 100);
-	job(w, "default", "gang-2", 3, 4, 100);
-	job(w, "default", "gang-3", 4, 3, 100);
+	limited_job(w, "default", "gang-1", 4, 4, 100);
+	limited_job(w, "default", "gang-2", 3, 4, 100);
+	limited_job(w, "default", "gang-3", 4, 3, 100);
 	assert_in_range(starts_after(w, "gang-1", 1000), 60, 160);
 	assert_false(is_placed(w, "default", "gang-2"));
 	/* Each runs for 40 s; what may pass ends within 100. */
@@ -100,9 +57,9 @@ static void a_cluster_that_leaves_is_not_waited_for(void **state)
 
 	world_join(w, "c1", 1, 8)->run_time = 1000 * USEC_PER_SEC;
 	world_join(w, "c2", 1, 8)->run_time = 1000 * USEC_PER_SEC;
-	job(w, "default", "on-1", 1, 5, 300);
-	job(w, "default", "on-2", 1, 5, 900);
-	job(w, "default", "gang", 1, 8, 0);
+	limited_job(w, "default", "on-1", 1, 5, 300);
+	limited_job(w, "default", "on-2", 1, 5, 900);
+	limited_job(w, "default", "gang", 1, 8, 0);
 	later(w, 61);
 	assert_int_equal(world_events(w, "gang", "CapacityReserved", "Cluster c1"), 1);
 	world_unjoin(w, "c1");
@@ -120,10 +77,10 @@ static void a_cluster_that_has_room_much_earlier_is_kept_instead(void **state)
 	world_join(w, "c1", 1, 8)->run_time = 2000 * USEC_PER_SEC;
 	m = world_join(w, "c2", 1, 8);
 	m->run_time = 2000 * USEC_PER_SEC;
-	job(w, "default", "on-1", 1, 5, 1000);
-	job(w, "default", "on-2", 1, 4, 1500);
-	job(w, "default", "also-on-2", 1, 4, 200);
-	job(w, "default", "gang", 1, 8, 0);
+	limited_job(w, "default", "on-1", 1, 5, 1000);
+	limited_job(w, "default", "on-2", 1, 4, 1500);
+	limited_job(w, "default", "also-on-2", 1, 4, 200);
+	limited_job(w, "default", "gang", 1, 8, 0);
 	later(w, 61);
 	assert_int_equal(world_events(w, "gang", "CapacityReserved", "Cluster c1"), 1);
 	/* The longer one ends early: c2 has room after 200, not 1500. */
@@ -135,7 +92,7 @@ static void a_cluster_that_has_room_much_earlier_is_kept_instead(void **state)
 	later(w, 120);
 	assert_true(is_placed(w, "default", "gang"));
 	/* c1 is others' again. */
-	job(w, "default", "endless", 1, 3, 0);
+	limited_job(w, "default", "endless", 1, 3, 0);
 	assert_true(is_placed(w, "default", "endless"));
 }
 
@@ -147,10 +104,10 @@ static void a_cut_of_its_quota_gives_up_the_cluster(void **state)
 
 	world_teams(w, 24, 16);
 	m->run_time = 5000 * USEC_PER_SEC;
-	job(w, "team-b", "long", 1, 4, 600);
-	job(w, "team-a", "gang", 4, 4, 0);
+	limited_job(w, "team-b", "long", 1, 4, 600);
+	limited_job(w, "team-a", "gang", 4, 4, 0);
 	later(w, 61);
-	job(w, "default", "endless", 1, 2, 0);
+	limited_job(w, "default", "endless", 1, 2, 0);
 	assert_false(is_placed(w, "default", "endless"));
 	assert_int_equal(world_edit_tree(w, 24, 8), ERR_NONE);
 	world_settle(w);
