@@ -190,9 +190,30 @@ static bool until_deleted(void *arg, struct span line)
 	       !span_is(type, "\"DELETED\"");
 }
 
+/* Until the object is gone, then ERR_NOT_FOUND. From the revision at which it was seen: it may be
+ * deleted before the watch begins. */
+static int await_end(struct client *c, const char *path, const char *name, struct err *reterr)
+{
+	for (;;) {
+		auto_json *object = NULL;
+		auto_buf watch = BUF_INIT;
+		int r = client_get(c, path, &object, reterr);
+		if (r < 0)
+			return r;
+		const char *revision = json_str(json_get(object, "metadata"), "resourceVersion");
+		buf_addf(&watch,
+			 "/apis/cluster.karmada.io/v1alpha1/clusters?watch=true&fieldSelector="
+			 "metadata.name%%3D%s&resourceVersion=%s",
+			 name, revision ? revision : "");
+		r = client_stream(c, watch.ptr, until_deleted, NULL, reterr);
+		if (r < 0)
+			return r;
+	}
+}
+
 static int run_unjoin(const struct command_line *line)
 {
-	auto_buf cluster = BUF_INIT, secret = BUF_INIT, watch = BUF_INIT;
+	auto_buf cluster = BUF_INIT, secret = BUF_INIT;
 	struct client *c = NULL;
 	struct err err = ERR_INIT;
 
@@ -207,12 +228,8 @@ static int run_unjoin(const struct command_line *line)
 	if (r == 0)
 		fprintf(stderr, "Taking the hub's jobs back from %s...\n", line->args[0]);
 	/* The hub needs the credentials until everything is taken back. */
-	buf_addf(
-	    &watch,
-	    "/apis/cluster.karmada.io/v1alpha1/clusters?watch=true&fieldSelector=metadata.name%%3D%s",
-	    line->args[0]);
-	while (r == 0 && (r = client_get(c, cluster.ptr, NULL, &err)) == 0)
-		r = client_stream(c, watch.ptr, until_deleted, NULL, &err);
+	if (r == 0)
+		r = await_end(c, cluster.ptr, line->args[0], &err);
 	if (r < 0 && err.kind == ERR_NOT_FOUND)
 		r = client_call(c, "DELETE", secret.ptr, NULL, NULL, NULL, &err);
 	client_close(c);
