@@ -5,11 +5,6 @@
 
 #include <math.h>
 
-static struct cel_value no_such_overload(void)
-{
-	return cel_fail("no such overload");
-}
-
 /* ---- numbers ---- */
 
 static struct cel_value of_ints(enum cel_op op, int64_t a, int64_t b)
@@ -83,7 +78,7 @@ static struct cel_value of_reals(enum cel_op op, double a, double b)
 					  : (double)NAN;
 		return v;
 	default:
-		return no_such_overload();
+		return cel_no_such_overload();
 	}
 }
 
@@ -96,7 +91,7 @@ static struct cel_value of_times(enum cel_op op, const struct cel_value *a,
 
 	if ((op == CEL_OP_ADD && both) ||
 	    (op == CEL_OP_SUBTRACT && a->kind == CEL_DURATION && !none))
-		return no_such_overload();
+		return cel_no_such_overload();
 	if (op == CEL_OP_ADD ? num_add_overflows(a->number, b->number, &v.number)
 			     : num_sub_overflows(a->number, b->number, &v.number))
 		return cel_fail(v.kind == CEL_DURATION ? "duration overflow"
@@ -133,11 +128,6 @@ static bool same_keys(struct cel_run *r, const struct schema *s, const struct ce
 	return true;
 }
 
-static bool is_map(const struct cel_value *v)
-{
-	return v->kind == CEL_MAP || v->kind == CEL_OBJECT;
-}
-
 static struct cel_value joined_lists(struct cel_run *r, const struct cel_value *a,
 				     const struct cel_value *b)
 {
@@ -154,7 +144,7 @@ static struct cel_value joined_lists(struct cel_run *r, const struct cel_value *
 		if (!cel_step(r, atomic ? 1 : n + 1))
 			return cel_fail("operation cancelled: actual cost limit exceeded");
 		while (at < n && !(s->list_type == SCHEMA_LIST_MAP && s->list_keys &&
-					   is_map(item) && is_map(&items[at])
+					   cel_is_map(item) && cel_is_map(&items[at])
 				       ? same_keys(r, s, &items[at], item)
 				       : cel_equal(&r->heap, &items[at], item)))
 			at++;
@@ -177,7 +167,7 @@ struct cel_value cel_calculate(struct cel_run *r, enum cel_op op, const struct c
 	if (is_time(a->kind) && is_time(b->kind) && (op == CEL_OP_ADD || op == CEL_OP_SUBTRACT))
 		return of_times(op, a, b);
 	if (a->kind != b->kind)
-		return no_such_overload();
+		return cel_no_such_overload();
 	switch (a->kind) {
 	case CEL_INT:
 		return of_ints(op, a->number, b->number);
@@ -187,10 +177,10 @@ struct cel_value cel_calculate(struct cel_run *r, enum cel_op op, const struct c
 		return of_reals(op, a->real, b->real);
 	case CEL_STRING:
 	case CEL_BYTES:
-		return op == CEL_OP_ADD ? joined_text(r, a, b) : no_such_overload();
+		return op == CEL_OP_ADD ? joined_text(r, a, b) : cel_no_such_overload();
 	case CEL_LIST:
-		return op == CEL_OP_ADD ? joined_lists(r, a, b) : no_such_overload();
+		return op == CEL_OP_ADD ? joined_lists(r, a, b) : cel_no_such_overload();
 	default:
-		return no_such_overload();
+		return cel_no_such_overload();
 	}
 }

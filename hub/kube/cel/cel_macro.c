@@ -2,16 +2,6 @@
 #include "kube/cel/cel_function.h"
 #include "kube/cel/cel_list.h"
 
-static struct cel_value no_such_overload(void)
-{
-	return cel_fail("no such overload");
-}
-
-static bool is_map(const struct cel_value *v)
-{
-	return v->kind == CEL_MAP || v->kind == CEL_OBJECT;
-}
-
 /* What a macro goes through: a list's items or a map's keys. */
 static const struct cel_value *range_of(struct cel_run *r, const struct cel_value *v, size_t *ret_n)
 {
@@ -19,7 +9,7 @@ static const struct cel_value *range_of(struct cel_run *r, const struct cel_valu
 		*ret_n = v->list->n;
 		return v->list->items;
 	}
-	if (!is_map(v))
+	if (!cel_is_map(v))
 		return NULL;
 	*ret_n = cel_len(v);
 	return cel_map_keys(&r->heap, v);
@@ -52,7 +42,7 @@ static struct cel_value decide(struct cel_run *r, const struct cel_node *n,
 		if (v.kind == CEL_BOOL && v.flag == decides)
 			return v;
 		if (v.kind != CEL_BOOL && result.kind != CEL_ERROR)
-			result = v.kind == CEL_ERROR ? v : no_such_overload();
+			result = v.kind == CEL_ERROR ? v : cel_no_such_overload();
 	}
 	return r->steps < 0 ? cel_exhausted() : result;
 }
@@ -67,7 +57,7 @@ static struct cel_value count_one(struct cel_run *r, const struct cel_node *n,
 		set_turn(r, n, of, &items[i], i);
 		struct cel_value v = cel_eval(r, n->args[1]);
 		if (v.kind != CEL_BOOL)
-			return v.kind == CEL_ERROR ? v : no_such_overload();
+			return v.kind == CEL_ERROR ? v : cel_no_such_overload();
 		found += v.flag;
 	}
 	return cel_bool(found == 1);
@@ -89,7 +79,7 @@ static struct cel_value collect(struct cel_run *r, const struct cel_node *n,
 		r->slots[n->slot] = items[i];
 		struct cel_value v = asks ? cel_eval(r, asks) : cel_bool(true);
 		if (v.kind != CEL_BOOL)
-			return v.kind == CEL_ERROR ? v : no_such_overload();
+			return v.kind == CEL_ERROR ? v : cel_no_such_overload();
 		if (!v.flag)
 			continue;
 		out[kept] = n->op == CEL_OP_FILTER ? items[i] : cel_eval(r, n->args[1]);
@@ -107,8 +97,8 @@ struct cel_value cel_eval_macro(struct cel_run *r, const struct cel_node *n)
 
 	if (of.kind == CEL_ERROR)
 		return of;
-	if (!(items = range_of(r, &of, &k)) && k == 0 && of.kind != CEL_LIST && !is_map(&of))
-		return no_such_overload();
+	if (!(items = range_of(r, &of, &k)) && k == 0 && of.kind != CEL_LIST && !cel_is_map(&of))
+		return cel_no_such_overload();
 	switch (n->op) {
 	case CEL_OP_ALL:
 	case CEL_OP_EXISTS:

@@ -32,23 +32,9 @@ enum cel_kind cel_kind_of(const struct cel_value *v)
 	return v->kind;
 }
 
-static struct cel_value *keep(struct cel_run *r, struct cel_value v)
-{
-	struct cel_value *p = arena_new(r->mem, struct cel_value);
-
-	*p = v;
-	return p;
-}
-
 static struct cel_value some(struct cel_run *r, struct cel_value v)
 {
-	return v.kind == CEL_ERROR ? v
-				   : (struct cel_value){.kind = CEL_OPTIONAL, .inner = keep(r, v)};
-}
-
-static struct cel_value no_such_overload(void)
-{
-	return cel_fail("no such overload");
+	return v.kind == CEL_ERROR ? v : cel_optional_of(r, v);
 }
 
 /* ---- fields and elements ---- */
@@ -60,11 +46,6 @@ static struct cel_value no_such_key(struct cel_run *r, struct span key)
 	buf_addf(&b, "no such key: %.*s", (int)(key.len < 100 ? key.len : 100),
 		 key.ptr ? key.ptr : "");
 	return cel_text(CEL_ERROR, arena_span(r->mem, buf_span(&b)));
-}
-
-static bool is_map(const struct cel_value *v)
-{
-	return v->kind == CEL_MAP || v->kind == CEL_OBJECT;
 }
 
 /* An optional is looked into, and what comes of it is one: *ret_wrapped. False: it is none. */
@@ -104,8 +85,8 @@ static struct cel_value eval_select(struct cel_run *r, const struct cel_node *n)
 
 	if (of.kind == CEL_ERROR || !unwrap(&of, &wrapped))
 		return of;
-	if (!is_map(&of))
-		return no_such_overload();
+	if (!cel_is_map(&of))
+		return cel_no_such_overload();
 	bool there = field_of(r, n, &of, &v);
 	if (there && v.kind == CEL_LIST && !cel_step(r, weight(&v) / 8))
 		return cel_exhausted();
@@ -123,8 +104,8 @@ static struct cel_value eval_has(struct cel_run *r, const struct cel_node *n)
 		return of;
 	if (!unwrap(&of, &wrapped))
 		return cel_bool(false);
-	if (!is_map(&of))
-		return no_such_overload();
+	if (!cel_is_map(&of))
+		return cel_no_such_overload();
 	return cel_bool(field_of(r, n, &of, &v));
 }
 
@@ -135,7 +116,7 @@ static struct cel_value element(struct cel_run *r, const struct cel_value *of,
 	int64_t at = index->number;
 
 	*ret_there = true;
-	if (is_map(of)) {
+	if (cel_is_map(of)) {
 		if (!cel_step(r, cel_len(of) / 8))
 			return cel_exhausted();
 		if (cel_map_get(&r->heap, of, index, &v))
@@ -144,14 +125,14 @@ static struct cel_value element(struct cel_run *r, const struct cel_value *of,
 		return no_such_key(r, index->kind == CEL_STRING ? index->text : SPAN("?"));
 	}
 	if (of->kind != CEL_LIST)
-		return no_such_overload();
+		return cel_no_such_overload();
 	if (index->kind == CEL_UINT)
 		at = index->natural > INT64_MAX ? -1 : (int64_t)index->natural;
 	else if (index->kind == CEL_DOUBLE && index->real >= 0 && index->real < 1e15 &&
 		 !(index->real > (double)(int64_t)index->real))
 		at = (int64_t)index->real;
 	else if (index->kind != CEL_INT)
-		return no_such_overload();
+		return cel_no_such_overload();
 	if (at >= 0 && (uint64_t)at < of->list->n)
 		return of->list->items[at];
 	*ret_there = false;
@@ -186,7 +167,7 @@ static bool entry(struct cel_run *r, const struct cel_node *n, uint32_t i, bool 
 	if (!optional || ret->kind == CEL_ERROR)
 		return true;
 	if (ret->kind != CEL_OPTIONAL) {
-		*ret = no_such_overload();
+		*ret = cel_no_such_overload();
 		return true;
 	}
 	if (!ret->inner)
@@ -246,7 +227,7 @@ static struct cel_value eval_junction(struct cel_run *r, const struct cel_node *
 		if (v.kind == CEL_BOOL && v.flag == decides)
 			return v;
 		if (v.kind != CEL_BOOL && result.kind != CEL_ERROR)
-			result = v.kind == CEL_ERROR ? v : no_such_overload();
+			result = v.kind == CEL_ERROR ? v : cel_no_such_overload();
 	}
 	return r->steps < 0 ? cel_exhausted() : result;
 }
@@ -256,7 +237,7 @@ static struct cel_value eval_cond(struct cel_run *r, const struct cel_node *n)
 	struct cel_value asked = cel_eval(r, n->args[0]);
 
 	if (asked.kind != CEL_BOOL)
-		return asked.kind == CEL_ERROR ? asked : no_such_overload();
+		return asked.kind == CEL_ERROR ? asked : cel_no_such_overload();
 	return cel_eval(r, n->args[asked.flag ? 1 : 2]);
 }
 
@@ -265,11 +246,11 @@ static struct cel_value contains(struct cel_run *r, const struct cel_value *item
 {
 	struct cel_value v;
 
-	if (is_map(in))
+	if (cel_is_map(in))
 		return cel_step(r, cel_len(in) / 8) ? cel_bool(cel_map_get(&r->heap, in, item, &v))
 						    : cel_exhausted();
 	if (in->kind != CEL_LIST)
-		return no_such_overload();
+		return cel_no_such_overload();
 	if (!cel_step(r, in->list->n))
 		return cel_exhausted();
 	for (size_t i = 0; i < in->list->n; i++)
@@ -301,7 +282,7 @@ static struct cel_value ordered(const struct cel_value *a, const struct cel_valu
 
 	if (!cel_compare(a, b, &c))
 		return a->kind == CEL_DOUBLE || b->kind == CEL_DOUBLE ? cel_bool(false)
-								      : no_such_overload();
+								      : cel_no_such_overload();
 	return cel_bool(op == CEL_OP_LESS	  ? c < 0
 			: op == CEL_OP_LESS_EQUAL ? c <= 0
 			: op == CEL_OP_GREATER	  ? c > 0
@@ -342,7 +323,7 @@ static struct cel_value eval_not(struct cel_run *r, const struct cel_node *n)
 	struct cel_value v = cel_eval(r, n->args[0]);
 
 	if (v.kind != CEL_BOOL)
-		return v.kind == CEL_ERROR ? v : no_such_overload();
+		return v.kind == CEL_ERROR ? v : cel_no_such_overload();
 	return cel_bool(!v.flag);
 }
 
@@ -355,7 +336,7 @@ static struct cel_value eval_negate(struct cel_run *r, const struct cel_node *n)
 	if (v.kind == CEL_DOUBLE)
 		v.real = -v.real;
 	else if (v.kind != CEL_INT)
-		return no_such_overload();
+		return cel_no_such_overload();
 	else if (num_sub_overflows(0, v.number, &v.number))
 		return cel_fail("integer overflow");
 	return v;
@@ -379,7 +360,7 @@ static struct cel_value eval_call(struct cel_run *r, const struct cel_node *n)
 	struct cel_value args[ARRAY_LEN(f->args) + 1];
 
 	if (n->n >= ARRAY_LEN(args))
-		return no_such_overload();
+		return cel_no_such_overload();
 	for (uint32_t i = 0; i < n->n; i++) {
 		args[i] = cel_eval(r, n->args[i]);
 		if (args[i].kind == CEL_ERROR)
@@ -390,7 +371,7 @@ static struct cel_value eval_call(struct cel_run *r, const struct cel_node *n)
 	while ((f = cel_function_next(f, n->field, n->method)))
 		if (takes(f, args, n->n))
 			return f->call(r, args, n->n);
-	return no_such_overload();
+	return cel_no_such_overload();
 }
 
 struct cel_value cel_eval(struct cel_run *r, const struct cel_node *n)

@@ -210,11 +210,6 @@ static bool is_number(enum cel_kind kind)
 	return kind == CEL_INT || kind == CEL_UINT || kind == CEL_DOUBLE;
 }
 
-static bool is_map(enum cel_kind kind)
-{
-	return kind == CEL_MAP || kind == CEL_OBJECT;
-}
-
 /* Of an int or uint and a double, exactly; NaN is not ordered. */
 static bool compare_to_real(const struct cel_value *whole, double d, int *ret)
 {
@@ -342,7 +337,7 @@ bool cel_equal(struct cel_heap *heap, const struct cel_value *a, const struct ce
 {
 	int c;
 
-	if (is_map(a->kind) && is_map(b->kind))
+	if (cel_is_map(a) && cel_is_map(b))
 		return equal_maps(heap, a, b);
 	if (a->kind != b->kind)
 		return cel_compare(a, b, &c) && c == 0;

@@ -114,6 +114,18 @@ static inline struct cel_value cel_fail(const char *words)
 	return cel_text(CEL_ERROR, span_of(words));
 }
 
+/* What has keys: computed, or of the tree. */
+static inline bool cel_is_map(const struct cel_value *v)
+{
+	return v->kind == CEL_MAP || v->kind == CEL_OBJECT;
+}
+
+/* What a run says where types were not known before. */
+static inline struct cel_value cel_no_such_overload(void)
+{
+	return cel_fail("no such overload");
+}
+
 /* "int", "list(string)", as cel-go prints types in its errors. */
 void cel_type_print(const struct cel_type *t, struct buf *out);
 /* The name that type() gives: "int", "list", "map", "google.protobuf.Timestamp". */
