@@ -14,6 +14,8 @@ struct job_reader {
 	uint16_t type;
 	const char *suspend_parent; /* member of spec that holds `suspend`, NULL: spec itself */
 	enum copy_phase (*phase)(struct span status);
+	/* Conditions that say how it ended, the one that is looked for first before the other. */
+	const char *ends[2];
 };
 
 static bool is_word(struct span value, const char *word)
@@ -28,8 +30,9 @@ static bool is_positive(struct span value)
 	return json_text_int64(value, &n) == 0 && n > 0;
 }
 
-/* Walks status.conditions: the type of the next condition that is True. */
-static bool next_true(struct span conditions, size_t *pos, struct span *ret_type)
+/* Walks status.conditions: the next condition that is True, and its type. */
+static bool next_true_one(struct span conditions, size_t *pos, struct span *ret_type,
+			  struct span *ret)
 {
 	struct span c;
 	while (json_text_next(conditions, pos, NULL, &c)) {
@@ -43,10 +46,18 @@ static bool next_true(struct span conditions, size_t *pos, struct span *ret_type
 		}
 		if (is_true && type.ptr) {
 			*ret_type = type;
+			*ret = c;
 			return true;
 		}
 	}
 	return false;
+}
+
+static bool next_true(struct span conditions, size_t *pos, struct span *ret_type)
+{
+	struct span one;
+
+	return next_true_one(conditions, pos, ret_type, &one);
 }
 
 static bool array_member(struct span object, const char *key, struct span *ret)
@@ -187,18 +198,18 @@ static enum copy_phase request_phase(struct span status)
 }
 
 static const struct job_reader readers[] = {
-    {TYPE_JOB, NULL, job_phase},
-    {TYPE_PYTORCH_JOB, "runPolicy", kubeflow_phase},
-    {TYPE_TF_JOB, "runPolicy", kubeflow_phase},
-    {TYPE_MPI_JOB, "runPolicy", kubeflow_phase},
-    {TYPE_JOB_SET, NULL, job_set_phase},
-    {TYPE_RAY_JOB, NULL, ray_job_phase},
-    {TYPE_WORKLOAD, NULL, workload_phase},
-    {TYPE_RAY_CLUSTER, NULL, ray_cluster_phase},
-    {TYPE_XGBOOST_JOB, "runPolicy", kubeflow_phase},
-    {TYPE_PADDLE_JOB, "runPolicy", kubeflow_phase},
-    {TYPE_JAX_JOB, "runPolicy", kubeflow_phase},
-    {TYPE_PROVISIONING_REQUEST, NULL, request_phase},
+    {TYPE_JOB, NULL, job_phase, {"Complete", "Failed"}},
+    {TYPE_PYTORCH_JOB, "runPolicy", kubeflow_phase, {"Succeeded", "Failed"}},
+    {TYPE_TF_JOB, "runPolicy", kubeflow_phase, {"Succeeded", "Failed"}},
+    {TYPE_MPI_JOB, "runPolicy", kubeflow_phase, {"Succeeded", "Failed"}},
+    {TYPE_JOB_SET, NULL, job_set_phase, {"Completed", "Failed"}},
+    {TYPE_RAY_JOB, NULL, ray_job_phase, {NULL}},
+    {TYPE_WORKLOAD, NULL, workload_phase, {NULL}},
+    {TYPE_RAY_CLUSTER, NULL, ray_cluster_phase, {NULL}},
+    {TYPE_XGBOOST_JOB, "runPolicy", kubeflow_phase, {"Succeeded", "Failed"}},
+    {TYPE_PADDLE_JOB, "runPolicy", kubeflow_phase, {"Succeeded", "Failed"}},
+    {TYPE_JAX_JOB, "runPolicy", kubeflow_phase, {"Succeeded", "Failed"}},
+    {TYPE_PROVISIONING_REQUEST, NULL, request_phase, {NULL}},
 };
 
 static const struct job_reader *reader_of(uint16_t type)
@@ -215,6 +226,34 @@ enum copy_phase copy_info_phase(uint16_t type, struct span status)
 	if (!r || json_text_type(status) != JSON_OBJECT)
 		return COPY_CREATED;
 	return r->phase(status);
+}
+
+/* The condition of type `end` that is True. */
+static bool find_true(struct span conditions, const char *end, struct span *ret)
+{
+	struct span type;
+
+	for (size_t pos = 0; next_true_one(conditions, &pos, &type, ret);)
+		if (is_word(type, end))
+			return true;
+	return false;
+}
+
+int copy_info_words(uint16_t type, struct span status, struct buf *out)
+{
+	const struct job_reader *r = reader_of(type);
+	struct span from = status, conditions, message;
+
+	if (!r || json_text_type(status) != JSON_OBJECT)
+		return 0;
+	if (r->ends[0] && (!array_member(status, "conditions", &conditions) ||
+			   (!find_true(conditions, r->ends[0], &from) &&
+			    !find_true(conditions, r->ends[1], &from))))
+		return 0;
+	if (json_text_member(from, "message", &message) < 0 ||
+	    json_text_type(message) != JSON_STRING)
+		return 0;
+	return json_text_string(message, out);
 }
 
 bool copy_info_suspended(uint16_t type, struct span spec)

@@ -4,6 +4,7 @@
  * A job's copy on a member, as the hub's dispatch needs it. Decoded on the net thread.
  */
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/span.h"
@@ -41,6 +42,10 @@ int copy_info_decode(uint16_t type, struct span json, struct arena *mem, struct 
 /* The phase that a status says (checked JSON text; absent: COPY_CREATED), by its kind's own
  * conditions. For a type that is no job kind: COPY_CREATED. */
 enum copy_phase copy_info_phase(uint16_t type, struct span status);
+/* The sentence with which a job of this kind says that it ended: its terminal condition's message,
+ * a RayJob's status.message. Appended to `out`; nothing where it says none. Negative when it is not
+ * a string of UTF-8, or `out` is full. */
+int copy_info_words(uint16_t type, struct span status, struct buf *out) MUST_CHECK;
 /* The kind's suspend field, from the JSON text of .spec (absent: false). */
 bool copy_info_suspended(uint16_t type, struct span spec);
 static inline bool copy_phase_is_terminal(enum copy_phase p)

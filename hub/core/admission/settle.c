@@ -10,6 +10,7 @@
 #include "core/domain.h"
 #include "core/job.h"
 #include "core/kueue/evict.h"
+#include "core/kueue/finish.h"
 #include "core/kueue/local_queue.h"
 #include "core/kueue/workload.h"
 #include "core/kueue/workload_sync.h"
@@ -298,7 +299,7 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 static void release_workload(struct core *c, struct job *j)
 {
 	if (j->finished)
-		evict_finished(c, j->workload, j->phase == COPY_SUCCEEDED);
+		finish_workload(c, j->workload, j->phase == COPY_SUCCEEDED);
 	else if (j->deleting || j->gone)
 		workload_withdraw(c, j->workload);
 	else

@@ -352,25 +352,6 @@ void evict_released(struct core *c, struct workload *w)
 	workload_review(c, w);
 }
 
-void evict_finished(struct core *c, struct workload *w, bool succeeded)
-{
-	workload_set_condition(c, w, "Finished", true, succeeded ? "Succeeded" : "Failed", "%s",
-			       succeeded ? "Job finished successfully" : "Job failed");
-	if (w->job)
-		job_queue_event(c, w->job, "Normal", "FinishedWorkload",
-				"Workload '%s' is declared finished", w->key);
-	queue_meter_finished(c, w);
-	workload_timer_remove(c, w);
-	provisioning_check_drop(c, w);
-	workload_freed(c, w);
-	if (!w->unit)
-		return;
-	workload_uncount_usage(c, w);
-	kueue_queues_remove(c->kueue->queues, w->unit);
-	w->unit = NULL;
-	c->pump_wanted = true;
-}
-
 /* ---- time ---- */
 
 static struct kueue_loss_plan overdue(const struct core *c, const struct workload *w)

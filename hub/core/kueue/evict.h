@@ -1,7 +1,8 @@
 #ifndef CORE_KUEUE_EVICT_H
 #define CORE_KUEUE_EVICT_H
 /*
- * A workload loses what it holds: evicted, and released when its pods are gone; or finished.
+ * A workload loses what it holds: evicted, and released when its pods are gone. How it ends for
+ * good is finish.h's.
  *
  * Two steps, as in Kueue (reference/kueue.md section 5, number 5): the eviction is told at once and
  * the job's copy is suspended on its member; its quota is free only when its pods are gone, in the
@@ -39,8 +40,6 @@ void evict_released(struct core *c, struct workload *w);
 void evict_look_back(struct core *c, struct workload *w);
 /* A reason of Evicted, or of Requeued=False, as static text; NULL: not one of Kueue's. */
 const char *evict_reason(struct span text);
-/* Its job has ended: quota is free for good. */
-void evict_finished(struct core *c, struct workload *w, bool succeeded);
 /* What waits for time: back-off, maximum execution time, pods that are not ready. */
 void evict_timer(struct core *c, struct workload *w);
 /* The pods of its job that are ready, or succeeded, are more or fewer. */

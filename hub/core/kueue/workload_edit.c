@@ -60,19 +60,34 @@ void workload_clear_condition(struct core *c, struct workload *w, const char *ty
 		      (struct condition_edit){.type = type, .reason = reason, .clear = true});
 }
 
+/* As Kueue shortens them (TruncateConditionMessage), but never within a character. */
+void workload_edit_shorten(char *message)
+{
+	size_t len = strlen(message);
+
+	if (len <= WORKLOAD_MAX_MESSAGE)
+		return;
+	len = WORKLOAD_MAX_MESSAGE - strlen(" ...");
+	while (len && ((unsigned char)message[len] & 0xC0) == 0x80)
+		len--;
+	memcpy(message + len, " ...", sizeof(" ..."));
+}
+
 void workload_set_condition(struct core *c, struct workload *w, const char *type, bool status,
 			    const char *reason, const char *fmt, ...)
 {
 	struct workload_edit *e = edit_of(c, w);
-	char message[2048];
+	char *message;
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(message, sizeof(message), fmt, ap);
+	int r = vasprintf(&message, fmt, ap);
 	va_end(ap);
-	put_condition(
-	    e, (struct condition_edit){
-		   .type = type, .reason = reason, .status = status, .message = xstrdup(message)});
+	if (r < 0)
+		abort();
+	workload_edit_shorten(message);
+	put_condition(e, (struct condition_edit){
+			     .type = type, .reason = reason, .status = status, .message = message});
 }
 
 void workload_set_admission(struct core *c, struct workload *w, char *take_json)

@@ -35,6 +35,11 @@ struct workload_edit {
 	const char *evicted_for, *evicted_by; /* NULL: no eviction to count */
 };
 
+/* metav1.Condition allows no longer message. */
+#define WORKLOAD_MAX_MESSAGE 32768
+/* One that is longer is cut in place, with " ..." at its end. */
+void workload_edit_shorten(char *message);
+
 /* The edit applied to a tree of the stored text; anything that is not an object counts as absent.
  */
 void workload_tree_write(const struct workload *w, struct span stored, usec now, struct buf *out,

@@ -31,13 +31,15 @@ static void apply_condition(struct cJSON *status, const struct condition_edit *k
 	struct cJSON *list = ensure_array(status, "conditions");
 	struct cJSON *one = find(list, "type", k->type);
 	const char *value = k->status ? "True" : "False";
-	auto_buf message = BUF_MAX(32768);
+	auto_buf message = BUF_MAX(STORE_MAX_OBJECT);
 
 	if (k->clear) {
 		const char *was = json_str(one, "status"), *words = json_str(one, "message");
 		if (!was || strcmp(was, "True") != 0)
 			return;
 		buf_addf(&message, "Previously: %s", words ? words : "");
+		if (message.ptr)
+			workload_edit_shorten(message.ptr);
 	} else {
 		buf_add_str(&message, k->message);
 	}

@@ -139,8 +139,9 @@ static void set_status(struct model *m, struct model_copy *c, const char *kubefl
 	else
 		buf_addf(&b,
 			 "{\"conditions\":[{\"type\":\"Created\",\"status\":\"True\"},{\"type\":"
-			 "\"%s\",\"status\":\"True\"}],\"startTime\":\"t%" PRIu64 "\"}",
-			 kubeflow, m->revision);
+			 "\"%s\",\"status\":\"True\",\"message\":\"the job is %s\"}],\"startTime\":"
+			 "\"t%" PRIu64 "\"}",
+			 kubeflow, kubeflow, m->revision);
 	free(c->status);
 	c->status = buf_steal(&b, NULL);
 	c->phase = copy_info_phase(c->kind->type, span_of(c->status));
@@ -167,9 +168,12 @@ void model_finish(struct model *m, struct model_copy *c, bool fails)
 		model_tell_pod(m, *p);
 	}
 	m->finished++;
-	set_status(m, c, fails ? "Failed" : "Succeeded",
-		   fails ? "{\"type\":\"Failed\",\"status\":\"True\"}"
-			 : "{\"type\":\"Complete\",\"status\":\"True\"}");
+	set_status(
+	    m, c, fails ? "Failed" : "Succeeded",
+	    fails ? "{\"type\":\"Failed\",\"status\":\"True\",\"message\":\"Job has reached the "
+		    "specified backoff limit\"}"
+		  : "{\"type\":\"Complete\",\"status\":\"True\",\"message\":\"Reached expected "
+		    "number of succeeded pods\"}");
 }
 
 static void copy_gone(struct model *m, struct model_copy *c)

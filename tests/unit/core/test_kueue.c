@@ -123,6 +123,8 @@ static void a_finished_jobs_workload_says_so_and_holds_nothing(void **state)
 	world_settle(w);
 	assert_string_equal(condition(w, "default", name, "Finished", "status"), "True");
 	assert_string_equal(condition(w, "default", name, "Finished", "reason"), "Succeeded");
+	assert_string_equal(condition(w, "default", name, "Finished", "message"),
+			    "Reached expected number of succeeded pods");
 	assert_int_equal(used(w, "cq", "f"), 0);
 	assert_int_equal(w->core->kueue->workloads.len, 0);
 	world_restart(w);
@@ -130,6 +132,28 @@ static void a_finished_jobs_workload_says_so_and_holds_nothing(void **state)
 	assert_int_equal(world_delete(w, TYPE_JOB, "default", "one"), ERR_NONE);
 	world_settle(w);
 	assert_int_equal(world_count(w, TYPE_WORKLOAD, "default"), 0);
+}
+
+static void a_failed_jobs_workload_repeats_what_the_job_said(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 1, 8);
+	char name[STORE_MAX_NAME + 1];
+
+	flavor(w, "f", "");
+	cluster_queue(w, "cq", "f", 6, "");
+	local_queue(w, "lq", "cq");
+	queued_job(w, "one", "lq", 1, 3);
+	world_settle(w);
+	const struct job *j = world_record(w, TYPE_JOB, "default", "one");
+	(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(j->workload->name));
+	model_finish(m, model_copy(m, "default", "one"), true);
+	world_settle(w);
+	assert_string_equal(condition(w, "default", name, "Finished", "reason"), "Failed");
+	assert_string_equal(condition(w, "default", name, "Finished", "message"),
+			    "Job has reached the specified backoff limit");
+	assert_string_equal(condition(w, "default", name, "Admitted", "status"), "True");
+	assert_int_equal(world_events(w, "one", "FinishedWorkload", "is declared finished"), 1);
 }
 
 static void a_queue_that_comes_later_takes_the_jobs_that_waited_for_it(void **state)
@@ -334,6 +358,7 @@ int main(void)
 	    STORY(queues_count_who_waits_in_them),
 	    STORY(pods_that_all_run_are_ready_and_not_timed_out),
 	    STORY(a_finished_jobs_workload_says_so_and_holds_nothing),
+	    STORY(a_failed_jobs_workload_repeats_what_the_job_said),
 	    STORY(a_queue_that_comes_later_takes_the_jobs_that_waited_for_it),
 	    STORY(quota_without_a_member_is_not_taken),
 	    STORY(a_job_without_a_queue_is_not_counted),

@@ -92,6 +92,67 @@ static void phases_follow_each_kinds_own_words(void **state)
 	assert_int_equal(copy_info_phase(TYPE_JOB, SPAN_NONE), COPY_CREATED);
 }
 
+#define TOLD(t, s, m) "{'type':'" t "','status':'" s "','message':'" m "'}"
+
+/* Kueue's Finished() of each kind (pkg/controller/jobs). */
+static void the_end_is_told_in_each_kinds_own_words(void **state)
+{
+	static const struct {
+		uint16_t type;
+		const char *status, *want;
+	} rows[] = {
+	    {TYPE_JOB, "{}", ""},
+	    {TYPE_JOB,
+	     "{'conditions':[" TOLD("SuccessCriteriaMet", "True", "no") "," TOLD("Complete", "True",
+										 "all ran") "]}",
+	     "all ran"},
+	    {TYPE_JOB,
+	     "{'conditions':[" TOLD("Complete", "False", "no") "," TOLD("Failed", "True",
+									"too \\u0041 late") "]}",
+	     "too A late"},
+	    {TYPE_JOB, "{'conditions':[" COND("Complete", "True") "]}", ""},
+	    {TYPE_JOB,
+	     "{'message':'not here','conditions':[{'type':'Failed','status':'True','message':7}]}",
+	     ""},
+	    {TYPE_JOB_SET,
+	     "{'terminalState':'Completed','conditions':[" TOLD("Failed", "True", "no") "," TOLD(
+		 "Completed", "True", "jobset completed successfully") "]}",
+	     "jobset completed successfully"},
+	    {TYPE_JOB_SET,
+	     "{'conditions':[" TOLD("Complete", "True", "no") "," TOLD("Failed", "True",
+								       "jobset failed") "]}",
+	     "jobset failed"},
+	    {TYPE_JOB_SET, "{'terminalState':'Completed'}", ""},
+	    {TYPE_PYTORCH_JOB,
+	     "{'conditions':[" TOLD("Created", "True", "no") "," TOLD(
+		 "Succeeded", "True", "PyTorchJob p is successfully completed.") "]}",
+	     "PyTorchJob p is successfully completed."},
+	    {TYPE_TF_JOB, "{'conditions':[" TOLD("Failed", "True", "TFJob t has failed") "]}",
+	     "TFJob t has failed"},
+	    {TYPE_MPI_JOB, "{'conditions':[" TOLD("Succeeded", "True", "m") "]}", "m"},
+	    {TYPE_XGBOOST_JOB, "{'conditions':[" TOLD("Succeeded", "True", "x") "]}", "x"},
+	    {TYPE_PADDLE_JOB, "{'conditions':[" TOLD("Failed", "True", "p") "]}", "p"},
+	    {TYPE_JAX_JOB, "{'conditions':[" TOLD("Failed", "True", "j") "]}", "j"},
+	    {TYPE_RAY_JOB, "{'jobDeploymentStatus':'Complete','message':'Job finished.'}",
+	     "Job finished."},
+	    {TYPE_RAY_JOB, "{'jobDeploymentStatus':'Failed'}", ""},
+	    {TYPE_POD, "{'message':'m'}", ""},
+	    {TYPE_JOB, "[1,2]", ""},
+	    {TYPE_JOB, "{'conditions':[7,[],'x',{}]}", ""},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		auto_arena mem = ARENA_INIT;
+		auto_buf words = BUF_INIT;
+		assert_int_equal(
+		    copy_info_words(rows[i].type, quoted(&mem, rows[i].status), &words), 0);
+		if (!span_is(buf_span(&words), rows[i].want))
+			fail_msg("%u %s: %s", rows[i].type, rows[i].status, words.ptr);
+	}
+	auto_buf none = BUF_INIT;
+	assert_int_equal(copy_info_words(TYPE_JOB, SPAN_NONE, &none), 0);
+	assert_int_equal(none.len, 0);
+}
+
 static void suspend_is_read_where_each_kind_keeps_it(void **state)
 {
 	assert_true(copy_info_suspended(TYPE_JOB, SPAN("{\"suspend\":true}")));
@@ -169,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(phases_follow_each_kinds_own_words),
+	    cmocka_unit_test(the_end_is_told_in_each_kinds_own_words),
 	    cmocka_unit_test(suspend_is_read_where_each_kind_keeps_it),
 	    cmocka_unit_test(a_copy_is_decoded_with_its_marks_and_its_status_as_it_is),
 	    cmocka_unit_test(a_foreign_object_carries_no_marks),
