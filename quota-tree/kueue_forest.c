@@ -331,7 +331,9 @@ uint32_t kueue_forest_child(const struct kueue_forest *f, uint32_t node, size_t 
 const struct kueue_queue_spec *kueue_forest_queue_spec(const struct kueue_forest *f, uint32_t queue)
 {
 	const struct kueue_node *n = kueue_node(f, queue);
-	return n->queue && n->declared ? &n->spec : NULL;
+
+	/* One that was removed is gone; its lane still knows its number. */
+	return n && n->queue && n->declared ? &n->spec : NULL;
 }
 
 void kueue_node_look(const struct kueue_forest *f, struct kueue_node *n)

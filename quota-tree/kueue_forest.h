@@ -72,7 +72,7 @@ bool kueue_forest_is_queue(const struct kueue_forest *f, uint32_t node);
 /* Children in order of their names, cohorts before queues: the i-th, KUEUE_NONE beyond the last. */
 uint32_t kueue_forest_child(const struct kueue_forest *f, uint32_t node, size_t i);
 /* As it was set, in the forest's own memory; valid until it is set again. NULL when it is not (a
- * queue that was removed and still holds charges, a flavor that only quotas name). */
+ * queue that was removed, a flavor that only quotas name). */
 const struct kueue_queue_spec *kueue_forest_queue_spec(const struct kueue_forest *f,
 						       uint32_t queue);
 const struct kueue_flavor_spec *kueue_forest_flavor_spec(const struct kueue_forest *f,

@@ -60,7 +60,9 @@ void kueue_holders_remove(struct kueue_forest *f, struct kueue_workload *w)
 
 size_t kueue_holders_count(const struct kueue_forest *f, uint32_t queue)
 {
-	return rank_len(&kueue_node(f, queue)->holders);
+	const struct kueue_node *n = kueue_node(f, queue);
+
+	return n ? rank_len(&n->holders) : 0;
 }
 
 struct kueue_workload *kueue_holders_at(const struct kueue_forest *f, uint32_t queue, size_t place)

@@ -179,6 +179,30 @@ static void a_queue_above_its_limit_holds_back_nothing_and_frees_nothing(void **
 	world_done(&w);
 }
 
+/* Its number stays known where its workloads were, and is given again. */
+static void a_queue_that_is_removed_survives_later_edits(void **state)
+{
+	struct world w = world_with(world_options());
+	uint32_t a = kt_queue(w.f, "a", NULL, 4, NO, NO), b = kt_queue(w.f, "b", NULL, 4, NO, NO);
+	struct kueue_workload *one = world_add(&w, a, "one", 0, 1, 4);
+
+	(void)state;
+	world_add(&w, b, "two", 0, 2, 4);
+	assert_story(&w, "+one +two");
+	kueue_queues_remove(w.q, one);
+	kueue_forest_remove_queue(w.f, SPAN("a"));
+	kueue_queues_edited(w.q, KUEUE_NONE);
+	assert_int_equal(kueue_forest_queue(w.f, SPAN("a")), KUEUE_NONE);
+	kueue_queues_edited(w.q, KUEUE_NONE);
+	world_check(&w);
+	assert_null(kueue_forest_queue_spec(w.f, a));
+	assert_int_equal(kt_queue(w.f, "c", NULL, 2, NO, NO), a);
+	kueue_queues_edited(w.q, KUEUE_NONE);
+	world_add(&w, a, "three", 0, 3, 2);
+	assert_story(&w, "+three");
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +212,7 @@ int main(void)
 	    cmocka_unit_test(a_preemptor_whose_priority_changes_goes_on_waiting_for_its_victims),
 	    cmocka_unit_test(an_eviction_by_somebody_else_is_a_reason_to_try_heads_again),
 	    cmocka_unit_test(a_queue_above_its_limit_holds_back_nothing_and_frees_nothing),
+	    cmocka_unit_test(a_queue_that_is_removed_survives_later_edits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
