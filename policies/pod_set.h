@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 enum { /* limits on what a user may write; beyond them job_shape_check() says which and how many */
-       POD_SET_MAX_SETS = 64,
+       POD_SET_MAX_SETS = 65, /* as many as a job may have, and a helper of theirs */
        POD_SET_MAX_REQUESTS = 32,
        POD_SET_MAX_SELECTOR = 64,
        POD_SET_MAX_TERMS = 32,

@@ -154,6 +154,20 @@ static const char *fresh_message(const struct cJSON *kueue, const char *reason, 
 										  : stored;
 }
 
+/* A RayJob's, which has a pod of its own: no row of the job shows it, and a cluster without room
+ * for it is no place for the job. */
+static void print_submitter(const struct cJSON *asks, struct buf *out)
+{
+	const char *sep = "";
+
+	buf_add_str(out, "BESIDE the submitter's pod needs room on the same cluster");
+	json_foreach (asks, r) {
+		buf_addf(out, "%s %s %s", *sep ? sep : ":", json_key(r), json_value_str(r));
+		sep = ",";
+	}
+	buf_add_char(out, '\n');
+}
+
 static void print_why(const struct cJSON *tree, struct buf *out)
 {
 	const struct cJSON *job = json_get(tree, "job");
@@ -176,6 +190,8 @@ static void print_why(const struct cJSON *tree, struct buf *out)
 			 message ? message : "");
 	why_next_print(tree, out);
 	buf_addf(out, "POLICY %s\n", json_str(tree, "policy"));
+	if (json_get(tree, "submitter") && (!cluster || !cluster[0]))
+		print_submitter(json_get(tree, "submitter"), out);
 	if (json_get(tree, "gates") && (!cluster || !cluster[0]))
 		print_gates(json_get(tree, "gates"), out);
 	if (json_get(tree, "kueue") && (!cluster || !cluster[0]))

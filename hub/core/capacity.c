@@ -104,7 +104,7 @@ static void tell_ledger(struct core *c, const struct member *m, const struct job
 		if (p->observed && !p->out && p->member == m->number)
 			(void)ledger_observe(c->ledger, j->number, p->set, p->node);
 	}
-	for (uint32_t set = 0; j->spent && set < j->digest.n_pod_sets; set++)
+	for (uint32_t set = 0; j->spent && set < job_n_placed(j); set++)
 		for (uint32_t n = 0; n < j->spent[set]; n++)
 			(void)ledger_observe(c->ledger, j->number, set, NODE_NONE);
 }

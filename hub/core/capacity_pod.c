@@ -113,15 +113,19 @@ static void count_live(struct core *c, struct member *m, struct member_pod *p, b
 static void count_ready(struct core *c, struct member *m, struct member_pod *p, bool ready)
 {
 	struct job *j = placed_job(c, m, p);
+	bool beside = j && p->observed && job_is_submitter(j, p->set);
 
 	ready = ready && j;
 	if (p->ready == ready)
 		return;
 	p->ready = ready;
-	if (ready)
+	if (ready) {
 		j->ready_pods++;
-	else if (j && j->ready_pods > 0)
+		j->ready_beside += beside;
+	} else if (j && j->ready_pods > 0) {
 		j->ready_pods--;
+		j->ready_beside -= beside && j->ready_beside > 0;
+	}
 	if (j && j->workload)
 		evict_count_pods(c, j->workload);
 }
@@ -246,15 +250,15 @@ static void spend(struct core *c, struct member *m, const struct member_pod *p)
 	struct job *j = p->observed && !p->out ? placed_job(c, m, p) : NULL;
 	auto_buf key = BUF_INIT, row = BUF_INIT;
 
-	if (!j || !j->holds || p->set >= j->digest.n_pod_sets)
+	if (!j || !j->holds || p->set >= job_n_placed(j))
 		return;
 	if (!j->spent)
-		j->spent = xcalloc(j->digest.n_pod_sets, sizeof(*j->spent));
+		j->spent = xcalloc(job_n_placed(j), sizeof(*j->spent));
 	j->spent[p->set]++;
 	j->spent_row = true;
 	j->spent_member = m->number;
 	buf_add(&row, &j->dispatch.epoch, sizeof(j->dispatch.epoch));
-	buf_add(&row, j->spent, j->digest.n_pod_sets * sizeof(*j->spent));
+	buf_add(&row, j->spent, job_n_placed(j) * sizeof(*j->spent));
 	registry_put_aux(c->batch, true, STORE_AUX_DIGEST, spent_key(m, j, &key), buf_span(&row));
 }
 
@@ -279,16 +283,16 @@ void capacity_pod_restore_spent(struct core *c, struct member *m, struct span ui
 	if (uid.len == STORE_UID_LEN)
 		j = job_by_uid(c, span_of(object_uid_format((const uint8_t *)uid.ptr, text)));
 	if (!j || !j->holds || member_of(c, j) != m ||
-	    row.len != sizeof(epoch) + j->digest.n_pod_sets * sizeof(*j->spent))
+	    row.len != sizeof(epoch) + job_n_placed(j) * sizeof(*j->spent))
 		return;
 	j->spent_row = true;
 	j->spent_member = m->number;
 	memcpy(&epoch, row.ptr, sizeof(epoch));
 	if (epoch != j->dispatch.epoch)
 		return;
-	j->spent = xcalloc(j->digest.n_pod_sets, sizeof(*j->spent));
+	j->spent = xcalloc(job_n_placed(j), sizeof(*j->spent));
 	memcpy(j->spent, row.ptr + sizeof(epoch), row.len - sizeof(epoch));
-	for (uint32_t set = 0; set < j->digest.n_pod_sets; set++)
+	for (uint32_t set = 0; set < job_n_placed(j); set++)
 		for (uint32_t n = 0; n < j->spent[set]; n++)
 			if (!ledger_observe(c->ledger, j->number, set, NODE_NONE))
 				break;

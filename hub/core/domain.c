@@ -278,7 +278,7 @@ static void add_labels(struct job_term *t, struct span domain, struct arena *mem
 struct ask *domain_ask(struct core *c, struct job *j)
 {
 	const struct workload *w = j->workload;
-	size_t n = j->digest.n_pod_sets;
+	size_t n = job_n_placed(j);
 	auto_arena mem = ARENA_INIT;
 	struct job_term *terms;
 	struct ask *ask;

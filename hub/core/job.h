@@ -58,7 +58,22 @@ struct span job_queue(const struct core *c, const struct job *j);
 
 /* Pods of all sets. */
 int64_t job_pods(const struct job *j);
-/* Index of a pod set by name; 0 when there is no such set. */
+
+/* What takes room on nodes: its own pod sets and, behind them, a RayJob's submitter. That one is of
+ * no gang and has, by default, no quota; but without room for it the job would never start. */
+static inline size_t job_n_placed(const struct job *j)
+{
+	return j->digest.n_pod_sets + (j->digest.submitter ? 1 : 0);
+}
+static inline bool job_is_submitter(const struct job *j, size_t set)
+{
+	return j->digest.submitter && set == j->digest.n_pod_sets;
+}
+static inline const struct job_pod_set *job_placed(const struct job *j, size_t set)
+{
+	return set < j->digest.n_pod_sets ? &j->digest.pod_sets[set] : j->digest.submitter;
+}
+/* Index of one of these by name; 0 when there is no such set. */
 uint32_t job_pod_set_index(const struct job *j, struct span name);
 
 /* "PyTorchJob default/name" for logs. Returns out. */

@@ -117,7 +117,7 @@ void query_job_line(struct core *c, struct job *j, struct buf *b)
 		 ",\"kind\":\"%s\",\"uid\":\"%s\",\"priority\":%d,\"pods\":%" PRId64
 		 ",\"livePods\":%u,\"status\":\"%s\",\"queue\":",
 		 j->kind->kind, j->uid_text, j->workload ? j->workload->priority : j->priority,
-		 job_pods(j), j->live_pods, running_state(j));
+		 job_pods(j) + (j->digest.submitter ? 1 : 0), j->live_pods, running_state(j));
 	buf_add_json_str(b, job_queue(c, j));
 	buf_add_str(b, ",\"cluster\":");
 	buf_add_json_str(b, span_of(m ? m->name : ""));
@@ -301,12 +301,32 @@ static void add_kueue(struct core *c, struct job *j, struct buf *b)
 	query_workload_done(&q);
 }
 
+/* What is fitted with the gang, but is no part of what the job is said to ask. */
+static void add_submitter(const struct job *j, struct buf *b)
+{
+	const struct job_pod_set *s = j->digest.submitter;
+	char text[QUOTA_QUANTITY_MAX];
+
+	if (!s)
+		return;
+	buf_add_str(b, ",\"submitter\":{");
+	for (size_t i = 0; i < s->pod.n_requests; i++) {
+		const struct info_amount *a = &s->pod.requests[i];
+		buf_add_str(b, i ? "," : "");
+		buf_add_json_str(b, a->resource);
+		quota_message_quantity(a->resource, a->value, text, sizeof(text));
+		buf_addf(b, ":\"%s\"", text);
+	}
+	buf_add_char(b, '}');
+}
+
 void query_why(struct core *c, struct job *j, struct buf *b)
 {
 	char when[CLOCK_TEXT_MAX];
 
 	buf_add_str(b, "{\"job\":");
 	query_job_line(c, j, b);
+	add_submitter(j, b);
 	add_policy(j, b);
 	if (j->decided_at) {
 		buf_addf(b, ",\"decidedAt\":\"%s\",\"epoch\":%" PRIu64 ",\"dispatch\":\"%s\"",

@@ -226,6 +226,7 @@ struct job {
 	struct VEC(struct member_pod *) pods;
 	uint32_t live_pods;	/* on the member of `dispatch`, as the pod stream shows */
 	uint32_t ready_pods;	/* of this placement: Ready, or succeeded */
+	uint32_t ready_beside;	/* of these: a submitter's */
 	char *dispatch_message; /* last refusal or failure, for verdicts; or NULL */
 	char *assignment;	/* nodes of the decision (assignment.h) while it holds, or NULL */
 	size_t assignment_len;

@@ -58,7 +58,8 @@ struct job_digest {
 	size_t n_dependencies;
 	struct info_pair *labels; /* of the job: policies select on them */
 	size_t n_labels;
-	/* A helper pod that is no part of the gang: a RayJob's submitter. NULL: none. */
+	/* A helper pod that is no part of the gang, but takes room: a RayJob's submitter in
+	 * K8sJobMode. NULL: none. */
 	struct job_pod_set *submitter;
 	int64_t ttl_seconds;   /* ttlSecondsAfterFinished; -1 when absent */
 	int64_t limit_seconds; /* activeDeadlineSeconds: it runs no longer; -1 when absent */

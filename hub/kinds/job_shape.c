@@ -248,23 +248,23 @@ static void job_templates_of_ray_cluster(const struct cJSON *job, struct arena *
 	push_cluster(job, json_get(job, "spec"), "spec", mem, ret);
 }
 
-/* The submitter starts when the cluster is up and needs next to nothing: it is not part of the
- * gang, but its dependencies travel. In SidecarMode it is a container of the head's pod. */
+/* The submitter starts when the cluster is up and is not part of the gang, but needs room, and its
+ * dependencies travel. It has a pod of its own in K8sJobMode alone, where its template is read; in
+ * SidecarMode it is a container of the head's pod. */
 static void job_templates_of_ray(const struct cJSON *job, struct arena *mem,
 				 struct job_templates *ret)
 {
 	const struct cJSON *spec = json_get(job, "spec");
-	struct cJSON *submitter = json_get(spec, "submitterPodTemplate");
 
 	push_cluster(job, json_get(spec, "rayClusterSpec"), "spec.rayClusterSpec", mem, ret);
 	const char *mode = json_str(spec, "submissionMode");
 	if (ret->n && mode && strcmp(mode, "SidecarMode") == 0)
 		ret->items[0].submitter_beside = true;
-	if (submitter || !mode || strcmp(mode, "K8sJobMode") == 0) {
+	if (!mode || strcmp(mode, "K8sJobMode") == 0) {
 		struct job_template *t = push(ret);
 		t->set = "submitter";
 		t->path = "spec.submitterPodTemplate";
-		t->node = submitter;
+		t->node = json_get(spec, "submitterPodTemplate");
 		t->count = 1;
 		t->uncounted = true;
 	}

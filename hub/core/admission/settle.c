@@ -277,7 +277,7 @@ void settle_place(struct core *c, struct job *j, const struct placement_decision
 	j->dequeued_at = c->now;
 	j->phase = COPY_CREATED;
 	j->replacements++;
-	j->live_pods = j->ready_pods = 0;
+	j->live_pods = j->ready_pods = j->ready_beside = 0;
 	if (j->dispatch.step == DISPATCH_IDLE) {
 		j->copy_revision = 0;
 		settle_enter_member(m, j);
@@ -373,7 +373,7 @@ static void forget_run(struct core *c, struct job *j)
 void settle_idle(struct core *c, struct job *j, uint32_t was)
 {
 	settle_leave_member(c, j, was);
-	j->live_pods = j->ready_pods = 0;
+	j->live_pods = j->ready_pods = j->ready_beside = 0;
 	if (j->deleting || j->gone) {
 		quota_dequeue(c, j);
 		j->finalize = true;
@@ -388,7 +388,7 @@ void settle_idle(struct core *c, struct job *j, uint32_t was)
 
 void settle_parked(struct core *c, struct job *j)
 {
-	j->live_pods = j->ready_pods = 0;
+	j->live_pods = j->ready_pods = j->ready_beside = 0;
 	j->binding_dirty = true;
 	core_job_dirty(c, j);
 	if (j->deleting || j->gone) {

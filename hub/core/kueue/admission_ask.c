@@ -32,14 +32,14 @@ struct job_term *admission_terms(const struct core *c, const struct workload *w,
 				 const struct workload_set *sets, size_t n_sets, struct arena *mem)
 {
 	const struct job *j = w->job;
-	size_t n = j->digest.n_pod_sets;
+	size_t n = job_n_placed(j);
 	struct job_term *terms = arena_array(mem, struct job_term, n);
 
 	for (size_t i = 0; i < n; i++) {
 		terms[i].count = -1;
 		if (i >= n_sets)
 			continue;
-		if (sets[i].count < j->digest.pod_sets[i].count)
+		if (sets[i].count < job_placed(j, i)->count)
 			terms[i].count = sets[i].count;
 		for (uint32_t k = 0; k < sets[i].n_flavors; k++) {
 			struct span topology = topology_of_flavor(c, sets[i].flavors[k]);

@@ -437,8 +437,9 @@ void evict_count_pods(struct core *c, struct workload *w)
 {
 	int64_t need = 0;
 
-	for (size_t i = 0; i < w->n_sets; i++)
-		need += w->sets[i].count;
-	if (w->job && need > 0)
-		evict_pods_ready(c, w, w->job->ready_pods >= need);
+	/* A Ray cluster that is up is ready; what submits its job comes after. */
+	for (size_t i = 0; w->job && i < w->n_sets; i++)
+		need += job_is_submitter(w->job, i) ? 0 : w->sets[i].count;
+	if (need > 0)
+		evict_pods_ready(c, w, w->job->ready_pods - w->job->ready_beside >= need);
 }

@@ -112,7 +112,7 @@ static void add_checks(struct span status, struct span set, struct update *u)
 static void add_set(struct core *c, const struct workload *w, size_t i, struct span status,
 		    struct buf *out)
 {
-	const struct job_pod_set *own = &w->job->digest.pod_sets[i];
+	const struct job_pod_set *own = job_placed(w->job, i);
 	struct span name = w->unit->shape->sets[i].name;
 	struct update u = {0};
 
@@ -146,8 +146,8 @@ void workload_pod_set_updates(struct core *c, const struct workload *w, struct b
 	buf_add_char(out, '[');
 	if (registry_get(c->batch, kind_by_type(c->kinds, TYPE_WORKLOAD), w->ns, w->name, &o) == 0)
 		status = store_object_part(&o, o.extents.status);
-	for (size_t i = 0;
-	     workload_holds_quota(w) && i < w->n_sets && i < w->job->digest.n_pod_sets; i++) {
+	for (size_t i = 0; workload_holds_quota(w) && i < w->n_sets && i < job_n_placed(w->job);
+	     i++) {
 		buf_add_str(out, i ? "," : "");
 		add_set(c, w, i, status, out);
 	}

@@ -58,7 +58,7 @@ static struct span value_of(const struct request_try *t)
 static struct job_term *own_terms(const struct job *j, const struct job_term *terms,
 				  struct arena *mem)
 {
-	size_t n = j->digest.n_pod_sets;
+	size_t n = job_n_placed(j);
 	struct job_term *own = arena_array(mem, struct job_term, n);
 
 	for (size_t i = 0; i < n; i++)

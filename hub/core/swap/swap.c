@@ -185,7 +185,7 @@ void swap_node_changed(struct core *c, struct member *m, uint32_t node, struct s
 
 bool swap_pod_lost(struct core *c, struct member *m, struct job *j, uint32_t set, uint32_t node)
 {
-	if (!j->swap || !runs(j) || set >= j->digest.n_pod_sets)
+	if (!j->swap || !runs(j) || set >= job_n_placed(j))
 		return false;
 	j->swap->changed = c->pump_wanted = true;
 	return ledger_await(c->ledger, j->number, j->shape, m->view, set, node, NULL) == 0;

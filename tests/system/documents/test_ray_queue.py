@@ -197,6 +197,32 @@ def story_how_a_job_is_submitted(fleet):
                          "[{name: c, image: i}]}}\n  entrypoint:"))
 
 
+def story_what_submits_has_room(fleet):
+    """Quota leaves the submitter's pod out, nodes do not: a head that fills its cluster waits"""
+    fleet.start_hub()
+    small = fleet.start_sim("small", [make.node("gpu", gpus=1, cpu="2", memory="32Gi")])
+    fleet.join(small)
+    admin, user = people(fleet)
+    admin("apply", "-f", "-", stdin=without(EXAMPLE, "RayJob"))
+    workloads = fleet.watch("workloads")
+    create(user, ray_job(name="full"))
+    workloads.await_state("it is told that no cluster has room", of("full", lambda o: (
+        condition(o, "QuotaReserved") or {}).get("reason") == "TopologyPlacementFailed"))
+    why = user.muster("why", "rayjob/full")
+    check(in_order(why, "BESIDE the submitter's pod needs room on the same cluster: cpu 500m, "
+                   "memory 200Mi", "needs 2500m cpu, all matching nodes together have 2"),
+          "muster why counts its submitter", why)
+    queue = json.loads(admin("get", "clusterqueue", "ray", "-o", "json"))
+    check(queue["status"].get("reservingWorkloads", 0) == 0, "it holds no quota", queue["status"])
+    fleet.join(fleet.start_sim("large", [make.node("gpu", gpus=1, cpu="3", memory="32Gi")]))
+    fleet.watch("rayjobs").await_object("full", "runs where both pods fit", is_running)
+    has_its_two_pods(user, "full")
+    usage = json.loads(admin("get", "clusterqueue", "ray", "-o", "json"))["status"]
+    check({"name": "cpu", "total": "2", "borrowed": "0"} in usage["flavorsUsage"][0]["resources"],
+          "with the quota of its head alone", usage)
+    check(small.runs() == [], "nothing was started on the other")
+
+
 def story_what_submits_may_count(fleet):
     """countRaySubmitter, and a container beside the head: 2.5 cpus are never to be had of 2"""
     _, admin, user = start(fleet, config={"kueue": {"countRaySubmitter": True}})

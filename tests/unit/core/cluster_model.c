@@ -133,6 +133,12 @@ static void set_status(struct model *m, struct model_copy *c, const char *kubefl
 			 "{\"replicatedJobsStatus\":[{\"name\":\"w\",\"ready\":%d,\"active\":%d}],"
 			 "\"conditions\":[%s]}",
 			 !*batch, !*batch, batch);
+	else if (c->kind->type == TYPE_RAY_JOB)
+		buf_addf(&b, "{\"jobStatus\":\"%s\",\"jobDeploymentStatus\":\"%s\"}",
+			 strcmp(kubeflow, "Running") == 0  ? "RUNNING"
+			 : strcmp(kubeflow, "Failed") == 0 ? "FAILED"
+							   : "SUCCEEDED",
+			 strcmp(kubeflow, "Succeeded") == 0 ? "Complete" : kubeflow);
 	else if (c->kind->type == TYPE_JOB)
 		buf_addf(&b, "{\"active\":%" PRId64 ",%s\"conditions\":[%s]}",
 			 *batch ? (int64_t)0 : c->n_pods, "\"startTime\":\"t\",", batch);
@@ -226,7 +232,7 @@ static bool step_copy(struct model *m, struct model_copy *c, usec now)
 	if (c->phase == COPY_SUCCEEDED || c->phase == COPY_FAILED)
 		return false;
 	vec_foreach (&c->pods, p) {
-		if (!(*p)->node)
+		if (!(*p)->node && (all || !(*p)->last))
 			any |= model_bind_pod(m, *p);
 		all = all && (*p)->node;
 	}

@@ -27,6 +27,7 @@ struct model_pod {
 	enum pod_phase phase;
 	uint64_t revision;
 	bool gone, hung; /* hung: deleted, and its node's kubelet is silent */
+	bool last;	 /* comes when all before it run: a RayJob's submitter */
 	/* Scheduling gates: born with them, and has them still. A Job's pods have an index; those
 	 * of a JobSet stand in `replicas` Jobs of `job_pods` each. */
 	bool born_gated, gated;

@@ -169,46 +169,54 @@ static bool is_gated(const struct model_copy *c, struct span template)
 	       json_text_path(part, &gates, "spec", "schedulingGates", NULL) == 0;
 }
 
+static void make_pod(struct model *m, struct model_copy *c, const struct job_pod_set *set, size_t i,
+		     int64_t n)
+{
+	char name[300];
+
+	(void)snprintf(name, sizeof(name), "%s-%" PRIu64 "-%zu-%" PRId64, c->name, m->next_uid, i,
+		       n);
+	struct model_pod *p = pod_new(m, c->ns, name);
+	const struct template_info *t = &set->pod;
+	p->gone = true; /* until it starts */
+	p->epoch = c->epoch;
+	p->job_uid = c->job_uid ? xstrdup(c->job_uid) : NULL;
+	p->hub_uid = c->hub_uid ? xstrdup(c->hub_uid) : NULL;
+	p->set = xstrndup(set->name.ptr, set->name.len);
+	p->born_gated = p->gated = is_gated(c, set->path);
+	p->index = n;
+	if (c->kind->type == TYPE_JOB_SET && set->groups > 0) {
+		p->replicas = set->groups;
+		p->job_pods = set->count / p->replicas;
+	}
+	p->requests = xcalloc(t->n_requests + 1, sizeof(*p->requests));
+	p->n_requests = t->n_requests;
+	for (size_t k = 0; k < t->n_requests; k++)
+		p->requests[k] = (struct info_amount){
+		    span_make(xstrndup(t->requests[k].resource.ptr, t->requests[k].resource.len),
+			      t->requests[k].resource.len),
+		    t->requests[k].value};
+	vec_push(&c->pods, p);
+}
+
 /* The pods of a copy, made when it is created, told of when it starts. */
 void model_make_pods(struct model *m, struct model_copy *c, const struct cJSON *tree)
 {
 	auto_buf digest = BUF_INIT;
 	auto_arena mem = ARENA_INIT;
 	struct job_digest d;
-	char name[300];
 
 	if (!c->kind->is_job || c->kind->digest(c->kind, tree, &digest, NULL) < 0 ||
 	    job_digest_unpack(buf_span(&digest), &mem, &d) < 0)
 		return;
 	vec_clear(&c->pods);
-	for (size_t i = 0; i < d.n_pod_sets; i++) {
-		for (int64_t n = 0; n < d.pod_sets[i].count; n++) {
-			(void)snprintf(name, sizeof(name), "%s-%" PRIu64 "-%zu-%" PRId64, c->name,
-				       m->next_uid, i, n);
-			struct model_pod *p = pod_new(m, c->ns, name);
-			const struct template_info *t = &d.pod_sets[i].pod;
-			p->gone = true; /* until it starts */
-			p->epoch = c->epoch;
-			p->job_uid = c->job_uid ? xstrdup(c->job_uid) : NULL;
-			p->hub_uid = c->hub_uid ? xstrdup(c->hub_uid) : NULL;
-			p->set = xstrndup(d.pod_sets[i].name.ptr, d.pod_sets[i].name.len);
-			p->born_gated = p->gated = is_gated(c, d.pod_sets[i].path);
-			p->index = n;
-			if (c->kind->type == TYPE_JOB_SET && d.pod_sets[i].groups > 0) {
-				p->replicas = d.pod_sets[i].groups;
-				p->job_pods = d.pod_sets[i].count / p->replicas;
-			}
-			p->requests = xcalloc(t->n_requests + 1, sizeof(*p->requests));
-			p->n_requests = t->n_requests;
-			for (size_t k = 0; k < t->n_requests; k++)
-				p->requests[k] = (struct info_amount){
-				    span_make(xstrndup(t->requests[k].resource.ptr,
-						       t->requests[k].resource.len),
-					      t->requests[k].resource.len),
-				    t->requests[k].value};
-			vec_push(&c->pods, p);
-		}
-	}
+	for (size_t i = 0; i < d.n_pod_sets; i++)
+		for (int64_t n = 0; n < d.pod_sets[i].count; n++)
+			make_pod(m, c, &d.pod_sets[i], i, n);
+	if (!d.submitter)
+		return;
+	make_pod(m, c, d.submitter, d.n_pod_sets, 0);
+	c->pods.items[c->pods.len - 1]->last = true;
 }
 
 /* The one or two labels that a node here has. */

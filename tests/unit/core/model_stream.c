@@ -173,16 +173,18 @@ static struct fact *pod_fact(const struct model *m, const struct model_pod *p,
 static struct fact *node_fact(const struct model *m, const struct model_node *n, bool deleted)
 {
 	struct fact *f = fact_of(m, FACT_NODE, STREAM_NODES, n->revision);
-	struct info_amount *a = arena_array(&f->mem, struct info_amount, 3);
+	struct info_amount *a = arena_array(&f->mem, struct info_amount, 4);
 
 	a[0] = (struct info_amount){SPAN("cpu"), n->cpu_milli};
 	a[1] = (struct info_amount){SPAN("nvidia.com/gpu"), n->gpus};
 	a[2] = (struct info_amount){SPAN("pods"), n->pods};
+	a[3] =
+	    (struct info_amount){SPAN("memory"), INT64_C(64) << 30}; /* more than pods here ask */
 	f->deleted = deleted;
 	f->node = (struct node_info){.name = text_in(&f->mem, n->name),
 				     .revision = n->revision,
 				     .allocatable = a,
-				     .n_allocatable = 3,
+				     .n_allocatable = 4,
 				     .ready = !n->down};
 	if (n->tainted) {
 		f->node.taints = arena_array(&f->mem, struct info_taint, 1);

@@ -179,7 +179,33 @@ static void a_ray_job_counts_head_and_groups_but_not_its_submitter(void **state)
 	assert_int_equal(i.d.ttl_seconds, -1);
 	assert_int_equal(i.d.n_dependencies, 1);
 	assert_text(i.d.dependencies[0].name, "sub");
+	assert_text(i.d.submitter->name, "submitter");
 	done(&i);
+}
+
+static void a_submitter_has_a_pod_of_its_own_in_one_mode(void **state)
+{
+	static const struct {
+		const char *mode;
+		bool has;
+	} modes[] = {{"K8sJobMode", true}, {"HTTPMode", false}, {"InteractiveMode", false}};
+	struct indexed i;
+	(void)state;
+
+	for (size_t m = 0; m < ARRAY_LEN(modes); m++) {
+		auto_buf job = BUF_INIT;
+		/* Where there is no such pod its template is not looked at either. */
+		buf_addf(&job,
+			 "{'spec':{'submissionMode':'%s','submitterPodTemplate':{'spec':{"
+			 "'containers':[],'serviceAccountName':'sub'}},'rayClusterSpec':{"
+			 "'headGroupSpec':{'template':" POD("") "}}}}",
+			 modes[m].mode);
+		index_of(TYPE_RAY_JOB, job.ptr, &i);
+		assert_int_equal(i.d.n_pod_sets, 1);
+		assert_int_equal(i.d.submitter != NULL, modes[m].has);
+		assert_int_equal(i.d.n_dependencies, modes[m].has);
+		done(&i);
+	}
 }
 
 static void what_pods_name_is_listed_once(void **state)
@@ -373,6 +399,7 @@ int main(void)
 	    cmocka_unit_test(roles_of_tf_and_mpi_jobs_come_in_their_own_order),
 	    cmocka_unit_test(the_other_training_jobs_and_ray_clusters_are_counted),
 	    cmocka_unit_test(a_ray_job_counts_head_and_groups_but_not_its_submitter),
+	    cmocka_unit_test(a_submitter_has_a_pod_of_its_own_in_one_mode),
 	    cmocka_unit_test(what_pods_name_is_listed_once),
 	    cmocka_unit_test(many_dependencies_are_listed_once_too),
 	    cmocka_unit_test(labels_choose_quota_and_preemption),
