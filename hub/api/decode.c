@@ -108,6 +108,8 @@ int decode_delete_options(const struct call *c, struct cJSON **ret, struct err *
 		tree = json_object();
 	if (policy.len && !json_get(tree, "propagationPolicy"))
 		json_set(tree, "propagationPolicy", json_new_span(policy));
+	if (call_param(c, "gracePeriodSeconds").len && !json_get(tree, "gracePeriodSeconds"))
+		json_set_int(tree, "gracePeriodSeconds", grace);
 	if (orphan.len && !json_get(tree, "orphanDependents"))
 		json_set_bool(tree, "orphanDependents", request_bool(orphan));
 	*ret = tree;

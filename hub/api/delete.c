@@ -143,6 +143,7 @@ int delete_plan(struct call *c, const struct store_object *o, const struct delet
 	bool waits = (o->flags & OBJECT_HAS_FINALIZERS) && c->kind->type != TYPE_NAMESPACE;
 	struct object_draft draft;
 	struct command *cmd;
+	int64_t grace;
 	int r = meta_check_preconditions(options->tree, c->kind, o, reterr);
 	if (!r && (o->flags & OBJECT_DELETING) && waits)
 		return 1;
@@ -153,6 +154,7 @@ int delete_plan(struct call *c, const struct store_object *o, const struct delet
 	cmd = write_command(c, waits ? COMMAND_UPDATE : COMMAND_DELETE, o->key.ns, o->key.name);
 	cmd->expected_revision = o->revision;
 	cmd->propagation = options->propagation;
+	cmd->force = json_int64(options->tree, "gracePeriodSeconds", &grace) == 0 && grace == 0;
 	cmd->subresource = "";
 	if (waits) {
 		cmd->draft = draft;

@@ -2,6 +2,8 @@
 #include "base/json.h"
 #include "registry/registry_priv.h"
 
+#define GRACE_SECONDS 30 /* what a pod's terminationGracePeriodSeconds is by default */
+
 static int put_tree(struct registry_batch *b, const struct kind *k, const struct store_object *o,
 		    const struct cJSON *tree)
 {
@@ -61,9 +63,11 @@ int edit_begin_deletion(struct registry_batch *b, const struct kind *k,
 	if (rc)
 		return rc;
 	if (!json_str(meta, "deletionTimestamp")) {
-		json_set_str(meta, "deletionTimestamp", clock_format(registry_now(b), time));
+		int64_t grace = registry_in_use(b->reg, k, o) ? GRACE_SECONDS : 0;
+		usec at = registry_now(b) + grace * USEC_PER_SEC;
+		json_set_str(meta, "deletionTimestamp", clock_format(at, time));
 		if (k != b->reg->namespace_kind) /* which goes by its own rules */
-			json_set_int(meta, "deletionGracePeriodSeconds", 0);
+			json_set_int(meta, "deletionGracePeriodSeconds", grace);
 		if (json_int64(meta, "generation", &generation) == 0)
 			json_set_int(meta, "generation", generation + 1);
 	}

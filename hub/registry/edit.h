@@ -11,8 +11,9 @@
 #define EDIT_FOREGROUND "foregroundDeletion"
 #define EDIT_ORPHAN	"orphan"
 
-/* Sets deletionTimestamp (and deletionGracePeriodSeconds 0, generation + 1) unless it is set, and
- * adds `finalizer` when not NULL. A namespace also gets status.phase Terminating. */
+/* Sets deletionTimestamp (and deletionGracePeriodSeconds, 0 unless it is in use, generation + 1)
+ * unless it is set, and adds `finalizer` when not NULL. A namespace also gets status.phase
+ * Terminating. */
 int edit_begin_deletion(struct registry_batch *b, const struct kind *k,
 			const struct store_object *o, const char *finalizer) MUST_CHECK;
 /* Drops one finalizer; when it was the last of a deleting object, the object. */

@@ -171,7 +171,8 @@ static int execute_update(struct registry_batch *b, struct command *c)
 	store_flags flags = c->draft.flags;
 	bool deleting = flags & OBJECT_DELETING,
 	     starts = deleting && !(old.flags & OBJECT_DELETING);
-	if (deleting && !(flags & OBJECT_HAS_FINALIZERS) && c->kind != b->reg->namespace_kind) {
+	if (deleting && !(flags & OBJECT_HAS_FINALIZERS) && c->kind != b->reg->namespace_kind &&
+	    !registry_in_use(b->reg, c->kind, &old)) {
 		rc = registry_delete(b, c->kind, span_of(c->ns), span_of(c->name), c->propagation);
 		if (rc)
 			return read_failed(b, &c->err);
@@ -203,7 +204,9 @@ static int execute_delete(struct registry_batch *b, struct command *c)
 		accept(b, c, false);
 		return 0;
 	}
-	rc = registry_remove(b, c->kind, span_of(c->ns), span_of(c->name), c->propagation);
+	rc = c->force && registry_in_use(b->reg, c->kind, &old)
+		 ? registry_delete(b, c->kind, span_of(c->ns), span_of(c->name), c->propagation)
+		 : registry_remove(b, c->kind, span_of(c->ns), span_of(c->name), c->propagation);
 	if (rc)
 		return read_failed(b, &c->err);
 	accept(b, c, true);

@@ -124,7 +124,7 @@ static int walk_kind(struct walk *w)
 			break;
 		}
 		struct span name = arena_span(&b->mem, o.key.name);
-		bool stays = (o.flags & OBJECT_HAS_FINALIZERS) != 0;
+		bool stays = (o.flags & OBJECT_HAS_FINALIZERS) || registry_in_use(b->reg, k, &o);
 		if (!(o.flags & OBJECT_DELETING) || !stays) {
 			rc = registry_remove(b, k, span_of(w->at.name), name, PROPAGATE_BACKGROUND);
 			*w->rows -= ROWS_EACH;

@@ -81,6 +81,11 @@ void registry_new_uid(struct registry *r, uint8_t ret[STORE_UID_LEN])
 	ret[8] = (uint8_t)((ret[8] & 0x3f) | 0x80); /* and its variant */
 }
 
+bool registry_in_use(const struct registry *r, const struct kind *k, const struct store_object *o)
+{
+	return r->options.in_use && r->options.in_use(r->options.in_use_arg, k, o);
+}
+
 int registry_remove(struct registry_batch *b, const struct kind *k, struct span ns,
 		    struct span name, enum command_propagation how)
 {
@@ -89,7 +94,8 @@ int registry_remove(struct registry_batch *b, const struct kind *k, struct span 
 	if (rc)
 		return rc;
 	bool wait = how == PROPAGATE_FOREGROUND && garbage_has_dependents(b, o.uid);
-	bool stays = wait || k == b->reg->namespace_kind || (o.flags & OBJECT_HAS_FINALIZERS);
+	bool stays = wait || k == b->reg->namespace_kind || (o.flags & OBJECT_HAS_FINALIZERS) ||
+		     registry_in_use(b->reg, k, &o);
 	if (!stays)
 		return registry_delete(b, k, ns, name, how);
 	if (o.flags & OBJECT_DELETING)

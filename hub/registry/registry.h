@@ -55,6 +55,11 @@ struct registry_options {
 	uint64_t seed;	      /* of the uids that the registry gives; the same seed over the same
 			       * store and batches gives the same rows */
 	usec event_ttl;	      /* 0: one hour */
+	/* Whether somebody who uses the object ends it, as a kubelet does with a pod: its deletion
+	 * gives it a deletionTimestamp, and it stays until registry_delete(), or a forced DELETE.
+	 * May be NULL: nothing is like that. */
+	bool (*in_use)(void *arg, const struct kind *k, const struct store_object *o);
+	void *in_use_arg;
 };
 
 /* Reads the waiting work (garbage, terminating namespaces) from the stores. */
@@ -118,8 +123,8 @@ void registry_put_last(struct registry_batch *b, const struct kind *k, struct sp
  * (ORPHAN: which will only strip their owner reference). -ENOENT when absent. Two rows. */
 int registry_delete(struct registry_batch *b, const struct kind *k, struct span ns,
 		    struct span name, enum command_propagation how) MUST_CHECK;
-/* As a user's DELETE would: an object with finalizers (or FOREGROUND with dependents, or a
- * namespace) gets its deletionTimestamp, any other is removed. Fine when already deleting.
+/* As a user's DELETE would: an object with finalizers (or FOREGROUND with dependents, or in use, or
+ * a namespace) gets its deletionTimestamp, any other is removed. Fine when already deleting.
  * -ENOENT when absent. Two rows. */
 int registry_remove(struct registry_batch *b, const struct kind *k, struct span ns,
 		    struct span name, enum command_propagation how) MUST_CHECK;

@@ -77,6 +77,8 @@ struct cJSON *registry_new_tree(struct registry_batch *b, const struct kind *k, 
 				const char *name);
 int registry_put_tree(struct registry_batch *b, const struct kind *k, struct span ns,
 		      const char *name, const struct cJSON *tree) MUST_CHECK;
+/* registry_options.in_use says so. */
+bool registry_in_use(const struct registry *r, const struct kind *k, const struct store_object *o);
 
 /* batch.c */
 struct registry_entry *batch_find(struct registry_batch *b, const struct kind *k, struct span ns,

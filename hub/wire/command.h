@@ -53,6 +53,7 @@ struct command {
 	struct object_draft draft;  /* CREATE, UPDATE: owned */
 	enum command_propagation propagation; /* DELETE and deleting UPDATE */
 	bool admitted;			      /* the core's own: its additions are in the draft */
+	bool force;   /* DELETE: with gracePeriodSeconds 0, also what is in use */
 	bool dry_run; /* everything but the commit; warnings name the consequences */
 	char *user;   /* owned; who asks */
 	char *query;  /* owned; COMMAND_QUERY: path below /apis/muster.dev/v1alpha1, see query.h */

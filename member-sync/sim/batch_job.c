@@ -35,6 +35,7 @@ struct step {
 	bool changed;
 	usec last_failure;
 	int64_t restarts;
+	int64_t terminating;
 	const struct pod_view *fatal; /* matches a rule that fails the job */
 	size_t fatal_rule;
 };
@@ -115,6 +116,13 @@ static void set_count(struct step *s, int64_t *field, int64_t value)
 	*field = value;
 }
 
+/* podReplacementPolicy: a pod that is on its way out has failed, or with a failure policy only when
+ * it is over. */
+static bool is_replaced(const struct step *s, const struct pod_view *p)
+{
+	return p->evicted && !(s->spec->policy && s->spec->policy->n_failure);
+}
+
 static void count(struct step *s)
 {
 	int64_t active = 0, ready = 0, succeeded = s->state->gone_succeeded,
@@ -129,7 +137,10 @@ static void count(struct step *s)
 				mark(s, &s->state->done, p->index);
 		} else if (p->phase == POD_FAILED) {
 			failed += count_failure(s, p);
-		} else if (!p->deleting) {
+		} else if (p->deleting) {
+			s->terminating++;
+			failed += is_replaced(s, p) && count_failure(s, p);
+		} else {
 			active++;
 			ready += p->ready;
 			s->restarts += p->restarts;
@@ -158,7 +169,7 @@ static void fail(struct step *s, const char *reason, const char *message)
 	condition(s, "FailureTarget", true, reason, message);
 	delete_active(s, INT64_MAX);
 	/* Failed only when no pod is left running, as the controller does since 1.31. */
-	if (s->state->active == 0)
+	if (s->state->active + s->terminating == 0)
 		condition(s, "Failed", true, reason, message);
 }
 
@@ -214,7 +225,7 @@ static void complete(struct step *s, const char *reason, const char *message)
 {
 	delete_active(s, INT64_MAX);
 	condition(s, "SuccessCriteriaMet", true, reason, message);
-	if (s->state->active == 0) {
+	if (s->state->active + s->terminating == 0) {
 		condition(s, "Complete", true, reason, message);
 		s->state->completed = s->now;
 	}
@@ -281,8 +292,9 @@ static void create_indexed(struct step *s, int64_t most)
 	auto_free bool *taken = xcalloc((size_t)s->spec->completions, sizeof(bool));
 	for (size_t i = 0; i < s->n_pods; i++) {
 		const struct pod_view *p = &s->pods[i];
-		/* A deleting pod still holds its index: the index may not run twice at once. */
-		if (p->index >= 0 && p->index < s->spec->completions && p->phase != POD_FAILED)
+		/* A pod that ends soon still holds its index. */
+		if (p->index >= 0 && p->index < s->spec->completions && p->phase != POD_FAILED &&
+		    !is_replaced(s, p))
 			taken[p->index] = true;
 	}
 	for (int64_t i = 0; i < s->spec->completions && most > 0; i++) {

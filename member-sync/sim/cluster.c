@@ -1,4 +1,5 @@
 #include "member-sync/sim/cluster.h"
+#include "base/num.h"
 #include "kinds/kinds.h"
 #include "member-sync/sim/cluster_logs.h"
 #include "member-sync/sim/cluster_priv.h"
@@ -93,6 +94,10 @@ static void drop_caches(struct cluster *c)
 	map_done(&c->pods);
 	map_done(&c->jobs);
 	c->pods = c->jobs = MAP_INIT;
+	map_foreach (&c->silent, e)
+		free(e->value);
+	map_done(&c->silent);
+	c->silent = MAP_INIT;
 	pod_class_done(c);
 	c->provisioning = cluster_provisioning_destroy(c->provisioning);
 	scheduler_destroy(c->scheduler);
@@ -230,8 +235,11 @@ static int open_all(struct cluster *c, struct err *reterr)
 	int rc = open_store(c, reterr);
 	if (rc)
 		return rc;
-	struct registry_options ro = {
-	    .kinds = c->kinds, .truth = c->store, .seed = c->options.seed};
+	struct registry_options ro = {.kinds = c->kinds,
+				      .truth = c->store,
+				      .seed = c->options.seed,
+				      .in_use = cluster_silence_in_use,
+				      .in_use_arg = c};
 	rc = registry_open(&ro, &c->reg, reterr);
 	if (!rc)
 		rc = make_birth(c, reterr);
@@ -388,6 +396,7 @@ int cluster_step(struct cluster *c, usec now, usec *ret_due, struct err *reterr)
 	usec logs_due = cluster_logs_step(c->logs);
 	usec streams_due = cluster_streams_step(c->streams);
 	bool all = run_timers(c);
+	all = cluster_silence_step(c) && all;
 	all = cluster_kubelet_schedule(c) && all;
 	all = cluster_jobs_sync(c) && all;
 	all = cluster_provisioning_step(c->provisioning) && all;
@@ -406,6 +415,7 @@ int cluster_step(struct cluster *c, usec now, usec *ret_due, struct err *reterr)
 		due = c->timers.items[0].at;
 	if (c->pending && c->scheduled_at != scheduler_generation(c->scheduler))
 		busy = true;
+	due = num_min(due, cluster_silence_due(c));
 	if (logs_due < due)
 		due = logs_due;
 	if (cluster_provisioning_due(c->provisioning) < due)

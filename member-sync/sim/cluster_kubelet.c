@@ -56,6 +56,13 @@ int64_t cluster_kubelet_tolerates(struct cluster *c, struct sim_pod *p, struct s
 	return seconds;
 }
 
+int cluster_kubelet_tell(struct cluster *c, struct sim_pod *p)
+{
+	struct store_object o;
+	int rc = current(c, p, &o);
+	return rc ? rc : put_status(c, p, &o, false, NULL);
+}
+
 static void start(struct cluster *c, struct sim_pod *p)
 {
 	p->phase = POD_RUNNING;
@@ -94,7 +101,8 @@ static void bind_one(struct cluster *c, struct sim_pod *p)
 		      "Scheduled", "Successfully assigned %.*s/%.*s to %.*s", SPAN_ARGS(p->ns),
 		      SPAN_ARGS(p->name), SPAN_ARGS(p->node));
 	(void)cluster_kubelet_tolerates(c, p, n);
-	start(c, p);
+	if (!cluster_silence_has(c, p))
+		start(c, p);
 	(void)!put_status(c, p, &o, true, NULL);
 }
 
@@ -146,10 +154,37 @@ static void finish(struct cluster *c, struct sim_pod *p, enum pod_next next,
 		cluster_timer_set(c, c->now, p, NULL);
 }
 
+/* Its kubelet was silent, and is back: it kills what was deleted, and tells of the rest. */
+static void take_up(struct cluster *c, struct sim_pod *p)
+{
+	struct store_object o;
+	int rc = current(c, p, &o);
+
+	if (rc == -ENOENT)
+		return;
+	cluster_timer_set(c, c->now, p, NULL);
+	if (rc)
+		return;
+	if (p->held && !(o.flags & OBJECT_HAS_FINALIZERS)) {
+		(void)!registry_delete(c->batch, c->pod_kind, p->ns, p->name, PROPAGATE_BACKGROUND);
+		return;
+	}
+	p->held = p->unheard = p->evicted = false;
+	(void)!put_status(c, p, &o, false, NULL);
+}
+
 void cluster_kubelet_due(struct cluster *c, struct sim_pod *p)
 {
 	struct store_object o;
 	usec at = 0;
+	if (cluster_silence_has(c, p)) {
+		cluster_silence_pod(c, p);
+		return;
+	}
+	if ((p->unheard || p->held) && !p->node_gone && !sim_pod_over(p)) {
+		take_up(c, p);
+		return;
+	}
 	if (p->leave_at && p->leave_at <= c->now)
 		p->lost = p->node_gone = true;
 	if (p->phase == POD_PENDING && p->node.len && !p->lost && !p->deleting) {

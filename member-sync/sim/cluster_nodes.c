@@ -191,7 +191,9 @@ void cluster_nodes_add(struct cluster *c, const struct store_object *o)
 	} else {
 		scheduler_set_node(c->scheduler, &info);
 		struct scheduler_node *n = scheduler_find_node(c->scheduler, info.name);
-		if (!info.ready)
+		if (cluster_silence_observe(c, o, &info))
+			; /* until its kubelet is back */
+		else if (!info.ready)
 			cluster_kubelet_lost(c, n, false);
 		else
 			cluster_kubelet_evict(c, n);
@@ -208,6 +210,7 @@ void cluster_nodes_observe(struct cluster *c, const struct registry_change *ch)
 	}
 	struct scheduler_node *n = scheduler_find_node(c->scheduler, ch->object.key.name);
 	cluster_provisioning_node(c->provisioning, &ch->object, true);
+	cluster_silence_forget(c, ch->object.key.name);
 	if (!n)
 		return;
 	cluster_kubelet_lost(c, n, true);

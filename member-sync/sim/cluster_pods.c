@@ -124,9 +124,15 @@ void cluster_pods_add(struct cluster *c, const struct store_object *o)
 		cluster_timer_set(c, c->now, p, NULL);
 	else if (!p->gated)
 		pending_push(c, p);
+	bool silent = n && cluster_silence_has(c, p);
 	bool evicted = n && cluster_kubelet_tolerates(c, p, n) == 0;
 	p->lost = p->node.len && (!n || evicted || !scheduler_node_ready(n));
 	p->node_gone = p->node.len && (!n || evicted);
+	if (silent) {
+		p->lost = p->node_gone = false;
+		p->held = p->evicted = p->deleting;
+		p->deleted = p->deleting ? c->now : 0;
+	}
 	touch_owner(c, p);
 }
 
@@ -171,11 +177,12 @@ struct pod_view cluster_pods_view(const struct sim_pod *p)
 	    .attempt = p->attempt,
 	    .phase = p->phase,
 	    .deleting = p->deleting,
-	    .ready = p->phase == POD_RUNNING && p->started,
+	    .ready = p->phase == POD_RUNNING && p->started && !p->unheard,
+	    .evicted = p->evicted,
 	    .restarts = p->restarts,
 	    .exit_code = p->exit_code,
-	    .disrupted = p->lost,
-	    .finished = p->ended,
+	    .disrupted = p->lost || p->evicted,
+	    .finished = p->ended ? p->ended : p->deleted,
 	    .ns = p->ns,
 	    .name = p->name,
 	    .containers = p->class->containers,
@@ -192,7 +199,7 @@ static void count_gone(struct sim_pod *p)
 	/* A pod that went while it ran has failed for its Job, unless the Job itself took it. */
 	j->state.batch.gone_succeeded += p->phase == POD_SUCCEEDED;
 	j->state.batch.gone_failed +=
-	    p->phase == POD_FAILED &&
+	    (p->phase == POD_FAILED || view.evicted) &&
 	    batch_policy_judge(j->spec.batch.policy, &view, NULL) != BATCH_IGNORE;
 }
 
@@ -220,7 +227,9 @@ static void ungate(struct cluster *c, struct sim_pod *p, const struct store_obje
 static void reread(struct cluster *c, struct sim_pod *p, const struct store_object *o)
 {
 	struct span node = pod_codec_node(o);
-	p->deleting = (o->flags & OBJECT_DELETING) != 0;
+	bool deleting = (o->flags & OBJECT_DELETING) != 0;
+	p->evicted |= deleting && !p->deleting && cluster_silence_has(c, p);
+	p->deleting = deleting;
 	enum pod_phase before = p->phase;
 	pod_codec_read_status(p, o);
 	ungate(c, p, o);
@@ -249,6 +258,11 @@ static void observe_put(struct cluster *c, const struct registry_change *ch)
 		return;
 	}
 	p->revision = ch->object.revision;
+	if ((ch->object.flags & OBJECT_DELETING) && !p->held && cluster_silence_has(c, p)) {
+		p->held = true;
+		p->deleted = c->now;
+		cluster_timer_set(c, c->now, p, NULL);
+	}
 	if (!p->ours)
 		reread(c, p, &ch->object);
 	else

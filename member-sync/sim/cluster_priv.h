@@ -54,9 +54,13 @@ struct sim_pod {
 	bool ours;  /* the pending change of this pod is a controller's */
 	/* Its node is not ready; or gone, or tainted: the kubelet's last act is due. */
 	bool lost, node_gone;
+	bool unheard; /* its node's kubelet is silent: not ready, whatever it does */
+	bool held;    /* deleted while it was: it does not end before the kubelet is back */
+	bool evicted; /* held, and not deleted by its controller */
 	int32_t restarts, exit_code;
 	usec duration, started, ended, created; /* started: of the present run, 0 none */
 	usec start_time;			/* status.startTime */
+	usec deleted;				/* since then it is known to be deleting */
 	struct span node, job_uid, epoch, job_name;
 	uint32_t address; /* of its podIP */
 	usec leave_at;	  /* when it does not tolerate its node's taints any more; 0: ever */
@@ -136,6 +140,7 @@ struct cluster {
 	struct runs *runs;
 	struct scheduler *scheduler;
 	struct map pods, jobs, classes;	     /* by uid; classes by spec text */
+	struct map silent;		     /* struct sim_silence, by node name */
 	struct VEC(struct sim_timer) timers; /* a heap, earliest first */
 	struct sim_job *queue, **queue_tail;
 	struct sim_pod *pending, **pending_tail;
@@ -170,6 +175,27 @@ void cluster_nodes_observe(struct cluster *c, const struct registry_change *ch);
 /* At start: a stored node. */
 void cluster_nodes_add(struct cluster *c, const struct store_object *o);
 
+/* ---- cluster_silence.c: nodes whose kubelet is not heard ----
+ * A node with the annotation muster.dev/sim-kubelet: silent. After a grace of 50 s (simulated) its
+ * Ready condition is Unknown and it has the two taints node.kubernetes.io/unreachable. Its pods
+ * are not ready then, and those whose time of toleration is over are deleted; but whoever deletes
+ * them, they end when the kubelet is back (the annotation is gone), when the node is deleted,
+ * or when it has the taint node.kubernetes.io/out-of-service: then as lost. What a pod would have
+ * done meanwhile is told when the kubelet is back. */
+/* Looks at a node as committed; true when its pods are in silence's hands. */
+bool cluster_silence_observe(struct cluster *c, const struct store_object *o,
+			     const struct node_info *info);
+void cluster_silence_forget(struct cluster *c, struct span node);
+/* Writes what is due of nodes; false when the batch is full before it was through. */
+bool cluster_silence_step(struct cluster *c);
+usec cluster_silence_due(const struct cluster *c);
+/* The kubelet of the pod's node is silent. */
+bool cluster_silence_has(const struct cluster *c, const struct sim_pod *p);
+/* What happens to a pod there, in the kubelet's stead. */
+void cluster_silence_pod(struct cluster *c, struct sim_pod *p);
+/* registry_options.in_use: a pod that only its silent kubelet could end. arg: the cluster. */
+bool cluster_silence_in_use(void *arg, const struct kind *k, const struct store_object *o);
+
 /* ---- cluster_pods.c ---- */
 void cluster_pods_observe(struct cluster *c, const struct registry_change *ch);
 void cluster_pods_add(struct cluster *c, const struct store_object *o);
@@ -184,6 +210,8 @@ void cluster_pods_unqueue(struct cluster *c, struct sim_pod *p);
 void cluster_pods_log_run(struct cluster *c, struct sim_pod *p, usec end, const char *result);
 
 /* ---- cluster_kubelet.c ---- */
+/* Writes the record's state into the pod's status; -ESTALE, -ENOENT: overtaken. */
+int cluster_kubelet_tell(struct cluster *c, struct sim_pod *p);
 void cluster_kubelet_due(struct cluster *c, struct sim_pod *p); /* its timer ran out */
 /* Binds what fits; false when the batch is full before it was through. */
 bool cluster_kubelet_schedule(struct cluster *c);

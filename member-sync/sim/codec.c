@@ -59,6 +59,37 @@ static char *print_or_empty(const struct cJSON *node)
 	return text ? text : xstrdup("{}");
 }
 
+static bool tolerates(const struct cJSON *list, const char *key)
+{
+	json_foreach (list, t) {
+		const char *effect = json_str(t, "effect"), *of = json_str(t, "key");
+		bool all = !of || !*of;
+		if ((!effect || !*effect || strcmp(effect, "NoExecute") == 0) &&
+		    (all || strcmp(of, key) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* As the admission plugin DefaultTolerationSeconds has it. */
+static void tolerate_by_default(struct cJSON *spec)
+{
+	static const char *const keys[] = {"node.kubernetes.io/not-ready",
+					   "node.kubernetes.io/unreachable"};
+	for (size_t i = 0; spec && i < ARRAY_LEN(keys); i++) {
+		if (tolerates(json_get(spec, "tolerations"), keys[i]))
+			continue;
+		struct cJSON *t = json_object();
+		json_set_str(t, "key", keys[i]);
+		json_set_str(t, "operator", "Exists");
+		json_set_str(t, "effect", "NoExecute");
+		json_set_int(t, "tolerationSeconds", 300);
+		if (!json_is(json_get(spec, "tolerations"), JSON_ARRAY))
+			json_set(spec, "tolerations", json_array());
+		json_append(json_get(spec, "tolerations"), t);
+	}
+}
+
 /* One pod set from a pod template. restart: what the controller writes into the pods, or NULL. */
 void codec_add_set(struct sim_job *j, const char *name, const struct cJSON *template,
 		   const char *restart)
@@ -71,6 +102,7 @@ void codec_add_set(struct sim_job *j, const char *name, const struct cJSON *temp
 	if (spec)
 		json_remove(spec, "nodeName");
 	node_pool_admit(j->ns, json_get(meta, "annotations"), spec);
+	tolerate_by_default(spec);
 	codec_copy_name(set.name, sizeof(set.name), name);
 	set.labels = print_or_empty(json_get(meta, "labels"));
 	set.annotations = print_or_empty(json_get(meta, "annotations"));

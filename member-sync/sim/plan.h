@@ -24,6 +24,7 @@ struct pod_view {
 	int32_t attempt;
 	enum pod_phase phase;
 	bool deleting, ready;
+	bool evicted;	   /* deleting, not by its controller, and it does not end yet */
 	int32_t restarts;  /* of its container, in place */
 	int32_t exit_code; /* of a finished pod */
 	bool disrupted;	   /* failed by its node, not by itself: condition DisruptionTarget */

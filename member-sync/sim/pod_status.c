@@ -68,7 +68,7 @@ static void print_condition(struct buf *out, const char *type, bool status, cons
 
 static void print_conditions(const struct sim_pod *p, usec now, struct buf *out)
 {
-	bool ready = p->phase == POD_RUNNING && p->started;
+	bool ready = p->phase == POD_RUNNING && p->started && !p->unheard;
 	const char *reason = NULL;
 	if (p->phase == POD_SUCCEEDED)
 		reason = "PodCompleted";

@@ -65,6 +65,7 @@ struct span scheduler_node_name(const struct scheduler_node *n);
 /* First pod bound to a node; follow pod->next. */
 struct scheduler_pod *scheduler_node_pods(const struct scheduler_node *n);
 bool scheduler_node_ready(const struct scheduler_node *n);
+bool scheduler_node_has_taint(const struct scheduler_node *n, struct span key);
 /* For how many seconds pods of the shape tolerate the node's NoExecute taints, the least of their
  * tolerationSeconds: 0 not at all, INT64_MAX without end. */
 int64_t scheduler_tolerated_for(const struct scheduler_node *n,

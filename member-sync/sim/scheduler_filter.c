@@ -65,6 +65,14 @@ static const struct info_toleration *tolerates(const struct template_info *pod,
 	return NULL;
 }
 
+bool scheduler_node_has_taint(const struct scheduler_node *n, struct span key)
+{
+	for (size_t i = 0; i < n->info.n_taints; i++)
+		if (span_eq(n->info.taints[i].key, key))
+			return true;
+	return false;
+}
+
 int64_t scheduler_tolerated_for(const struct scheduler_node *n, const struct scheduler_shape *shape)
 {
 	int64_t least = INT64_MAX;
