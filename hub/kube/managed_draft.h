@@ -8,8 +8,8 @@
  * own, operation Update and subresource status. As long as nobody else writes that status the
  * entry says so in short (managed_fields.h): a status of many writes costs its bytes once and a
  * look at the list, never a parse. Once somebody else has an entry there (a client that patched
- * one condition), it is spelled out, and from then on each write of the controller is compared
- * with what was there before, as a client's own would be: it takes what it changes.
+ * one condition), each write of the controller is compared with what was there before, as a
+ * client's own would be: it takes what it changes. Its entry stays short unless somebody applies.
  *
  * As for every update, an object without entries gets none: its owners were reset or never
  * recorded. An object that would be too large with the entry is left without.

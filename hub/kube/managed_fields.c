@@ -344,6 +344,7 @@ void managed_update(struct managed *m, const struct managed_write *w, const stru
 		own_taken(m, w, &taken);
 	managed_drop_empty(m);
 	managed_versions_done(&v);
+	managed_close(m, w, now);
 	cap_updaters(m, w, now);
 }
 

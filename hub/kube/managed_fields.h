@@ -17,13 +17,18 @@
  *
  * What a plain create costs. An object that one manager made and nobody else has written to is
  * owned by that manager as a whole. Its one entry says so in short: fieldsV1 is {}, which no entry
- * has otherwise, since one that owns nothing is dropped. With the subresource status the same
- * says that the manager owns the whole status: the server's own controllers write theirs so
- * (managed_draft.h). It is spelled out from the object by the first write to which it matters:
- * one through the same door by another manager, an apply, or the same manager's in another
- * version. So a GET, a LIST and a watch send the stored bytes as they are, with every manager's
- * name and time; a job that is only ever created costs no sets, and not half as many bytes again
- * in the row, the watch log and on the way to each reader. What a client misses is the list of
+ * has otherwise, since one that owns nothing is dropped. It is spelled out from the object by the
+ * first write to which it matters: one through the same door by another manager, an apply, or the
+ * same manager's in another version.
+ *
+ * With the subresource status the short form says that the manager owns all of the status but
+ * what the other updates through that door own, if any: the server's own controllers write theirs
+ * so (managed_draft.h), and a client's patch of one condition does not make their entry long. No
+ * two updates own the same field, so nothing is lost by that: what somebody takes is no longer
+ * in the rest, and what is taken back is in it again. An apply, or an update in another version,
+ * spells it out. So a GET, a LIST and a watch send the stored bytes as they are, with every
+ *manager's name and time; a job that is only ever created costs no sets, and not half as many bytes
+ *again in the row, the watch log and on the way to each reader. What a client misses is the list of
  * fields of what has one owner. An object that has no entries at all (its owners were reset) gets
  * none by an update; the first apply gives all it has to the manager before-first-apply, as
  * upstream does with objects from before the feature.

@@ -30,6 +30,11 @@ struct cJSON *managed_convert(const struct cJSON *tree, const struct kind *from,
 const struct typed_change *managed_change(struct managed_versions *v, const char *api_version);
 void managed_versions_done(struct managed_versions *v);
 
+static inline bool managed_is_status(const char *subresource)
+{
+	return strcmp(subresource, "status") == 0;
+}
+
 /* What may be owned through the write's subresource; what nobody owns (identity). */
 struct field_set managed_door(struct arena *mem, const struct managed_write *w,
 			      const struct field_set *set);
@@ -43,10 +48,14 @@ void managed_set(struct managed_entry *e, struct field_set set);
 void managed_drop_empty(struct managed *m);
 const char *managed_time(struct managed *m, usec now);
 
-/* Spells out from `object` what a write through w's door may change. `keeps_own`: an entry of the
- * writer (by updates) stays whole when nobody else owns anything behind that door. */
+/* Spells out from `object` what a write through w's door may change. `by_update`: an entry stays
+ * whole that may be so beside updates: the writer's own when nobody else owns anything behind that
+ * door, and that of a status when all who own a part of it are updaters in w's version. */
 void managed_open(struct managed *m, const struct managed_write *w, const struct cJSON *object,
-		  bool keeps_own);
+		  bool by_update);
+/* After an update: who owned the whole status owns nothing once there is none. While there is one
+ * the `status` itself is not taken by anybody who changes what is in it. */
+void managed_close(struct managed *m, const struct managed_write *w, const struct cJSON *now);
 
 /* The changes of `v` against all entries but `except`: what is modified, added or removed is not
  * theirs any more. Entries of versions that are not served are dropped. */

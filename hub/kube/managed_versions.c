@@ -40,7 +40,10 @@ static void compute(struct managed_versions *v, struct managed_version *out)
 		before = out->before = managed_convert(before, v->w->kind, out->kind);
 		now = out->now = managed_convert(now, v->w->kind, out->kind);
 	}
-	typed_compare(mem, out->kind->schema, before, now, &c);
+	if (managed_is_status(v->w->subresource))
+		typed_compare_member(mem, out->kind->schema, "status", before, now, &c);
+	else
+		typed_compare(mem, out->kind->schema, before, now, &c);
 	out->change.removed = managed_door(mem, v->w, &c.removed);
 	out->change.modified = managed_door(mem, v->w, &c.modified);
 	out->change.added = managed_door(mem, v->w, &c.added);
@@ -79,7 +82,7 @@ void managed_versions_done(struct managed_versions *v)
 struct field_set managed_door(struct arena *mem, const struct managed_write *w,
 			      const struct field_set *set)
 {
-	const char *only = strcmp(w->subresource, "status") == 0     ? "status"
+	const char *only = managed_is_status(w->subresource)	     ? "status"
 			   : strcmp(w->subresource, "finalize") == 0 ? "spec"
 								     : NULL;
 	struct field_set out = FIELD_SET_EMPTY;

@@ -25,41 +25,97 @@ static struct field_set fields_of(struct managed *m, const struct managed_write 
 	return managed_strip(&m->mem, &set);
 }
 
+/* What other updates through the door of a whole status own of it. */
+static struct field_set taken_from(struct managed *m, const struct managed_entry *whole)
+{
+	struct field_set taken = FIELD_SET_EMPTY;
+
+	vec_foreach (&m->entries, e)
+		if (!e->whole && !e->applied && managed_is_status(e->subresource))
+			taken = field_set_union(&m->mem, &taken, &e->set);
+	return managed_is_status(whole->subresource) ? taken : FIELD_SET_EMPTY;
+}
+
+/* Sets that were spelled out before are no less whole for the next: all before any is. */
 static void spell_out(struct managed *m, const struct managed_write *w, struct managed_entry *e,
 		      const struct cJSON *object)
 {
-	e->set = fields_of(m, w, e, object);
-	e->whole = false;
+	struct field_set has = fields_of(m, w, e, object), taken = taken_from(m, e);
+
+	e->set = field_set_difference(&m->mem, &has, &taken);
 	e->stored = NULL;
+}
+
+/* Whether `e` is to be spelled out for a write through the door of `subresource`. */
+static bool is_behind(const struct managed_write *w, const struct managed_entry *e,
+		      const char *subresource)
+{
+	/* Without a status of its own all that the object has is behind one door. */
+	return e->whole && (!subresource || !w->kind->has_status ||
+			    managed_is_status(e->subresource) == managed_is_status(subresource));
+}
+
+/* Those behind one door, or all (NULL). */
+static void spell_out_behind(struct managed *m, const struct managed_write *w,
+			     const struct cJSON *object, const char *subresource)
+{
+	vec_foreach (&m->entries, e)
+		if (is_behind(w, e, subresource))
+			spell_out(m, w, e, object);
+	vec_foreach (&m->entries, e)
+		if (is_behind(w, e, subresource))
+			e->whole = false;
+	managed_drop_empty(m);
 }
 
 void managed_spell_out(struct managed *m, const struct managed_write *w, const struct cJSON *object)
 {
-	vec_foreach (&m->entries, e)
-		if (e->whole)
-			spell_out(m, w, e, object);
-	managed_drop_empty(m);
+	spell_out_behind(m, w, object, NULL);
 }
 
-static bool is_of_status(const char *subresource)
+/* One whole status beside updates that speak the same version: they take from it what they own. */
+static bool is_shared_status(const struct managed *m, const struct managed_write *w)
 {
-	return strcmp(subresource, "status") == 0;
+	char version[KIND_API_VERSION_MAX];
+	const char *own = kind_api_version(w->kind, version);
+	size_t n_whole = 0;
+
+	if (!w->kind->has_status || !managed_is_status(w->subresource))
+		return false;
+	vec_foreach (&m->entries, e) {
+		if (!managed_is_status(e->subresource))
+			continue;
+		if (e->applied || strcmp(e->api_version, own) != 0)
+			return false;
+		n_whole += e->whole;
+	}
+	return n_whole == 1;
 }
 
-void managed_open(struct managed *m, const struct managed_write *w, const struct cJSON *object,
-		  bool keeps_own)
+/* Whether the writer is the only one behind its door, and owns what is there as a whole. */
+static bool is_alone(struct managed *m, const struct managed_write *w)
 {
-	const struct managed_entry *own = keeps_own ? managed_own(m, w, false) : NULL;
-	bool of_status = is_of_status(w->subresource), alone = own && own->whole;
+	const struct managed_entry *own = managed_own(m, w, false);
 
 	vec_foreach (&m->entries, e)
 		if (e != own && strcmp(e->subresource, w->subresource) == 0)
-			alone = false;
-	if (alone)
+			return false;
+	return own && own->whole;
+}
+
+void managed_open(struct managed *m, const struct managed_write *w, const struct cJSON *object,
+		  bool by_update)
+{
+	if (!by_update || !(is_alone(m, w) || is_shared_status(m, w)))
+		spell_out_behind(m, w, object, w->subresource);
+}
+
+void managed_close(struct managed *m, const struct managed_write *w, const struct cJSON *now)
+{
+	if (!is_shared_status(m, w) || json_get(now, "status"))
 		return;
-	/* Without a status of its own all that the object has is behind one door. */
 	vec_foreach (&m->entries, e)
-		if (e->whole && (is_of_status(e->subresource) == of_status || !w->kind->has_status))
-			spell_out(m, w, e, object);
+		if (managed_is_status(e->subresource))
+			e->whole = false;
 	managed_drop_empty(m);
 }

@@ -367,6 +367,26 @@ void typed_compare(struct arena *mem, const struct schema *s, const struct cJSON
 	ret->removed.here = ret->modified.here = ret->added.here = false;
 }
 
+void typed_compare_member(struct arena *mem, const struct schema *s, const char *name,
+			  const struct cJSON *before, const struct cJSON *now,
+			  struct typed_change *ret)
+{
+	struct comparison c = {.mem = mem, .looks = MAX_LOOKS};
+	struct field_key key = {FIELD_NAME, span_of(name)};
+	struct typed_change member = {0};
+	bool named;
+
+	*ret = (struct typed_change){0};
+	before = json_get(before, name);
+	now = json_get(now, name);
+	if (!before && !now)
+		return;
+	compare(&c, typed_step(s, key, &named), before, now, &member);
+	field_set_append(mem, &ret->removed, key, &member.removed);
+	field_set_append(mem, &ret->modified, key, &member.modified);
+	field_set_append(mem, &ret->added, key, &member.added);
+}
+
 /* ---- sets and schemas ---- */
 
 struct field_set typed_name_members(struct arena *mem, const struct schema *s,

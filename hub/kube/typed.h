@@ -31,6 +31,10 @@ struct field_set typed_fields(struct arena *mem, const struct schema *s, const s
 /* What makes `now` of `before`. Either may be NULL: nothing stood there, nothing is left. */
 void typed_compare(struct arena *mem, const struct schema *s, const struct cJSON *before,
 		   const struct cJSON *now, struct typed_change *ret);
+/* The same, of one member of two objects; what else they hold is not looked at. */
+void typed_compare_member(struct arena *mem, const struct schema *s, const char *name,
+			  const struct cJSON *before, const struct cJSON *now,
+			  struct typed_change *ret);
 
 /* `live` with everything that `config` says; nothing is removed. Live order is kept where the
  * configuration does not ask for another. Owned. */

@@ -153,8 +153,13 @@ def story_patches_of_a_status(fleet):
     o = watch.await_object("w", "Admitted", lambda o: is_true(o, "Admitted"))
     check(is_true(o, "Seen") and conditions_of(entries(o)[("eye", "status")]) == ["Seen"],
           "the hub's next status leaves it there, and its owner", o["metadata"])
-    check(conditions_of(entries(o)[("musterd", "status")]) == ["Admitted", "QuotaReserved"],
-          "and owns what it wrote", o["metadata"])
+    check(entries(o)[("musterd", "status")]["fieldsV1"] == {}, "and owns the rest", o["metadata"])
+    done = apply(k, status("w", {**condition(o, "Admitted"), "message": "otherwise"}), "thief")
+    check(done.returncode == 1 and 'conflict with "musterd"' in done.stderr,
+          "to which its conditions belong", done)
+    done = apply(k, status("w", {**mine, "message": "otherwise"}), "thief")
+    check(done.returncode == 1 and 'conflict with "eye"' in done.stderr,
+          "and not the patcher's", done)
     queue = fleet.client.get("clusterqueues", "cq", namespace=None)
     check(("musterd", "status") in entries(queue), "as it owns the status of the queue",
           queue["metadata"])
