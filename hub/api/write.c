@@ -5,6 +5,7 @@
 #include "api/render.h"
 #include "base/json.h"
 #include "kinds/types.h"
+#include "kube/schema.h"
 #include <errno.h>
 #include <openssl/rand.h>
 
@@ -189,8 +190,12 @@ int write_tree(struct call *c, const struct store_object *o, struct cJSON **ret,
 	struct render render = {.kinds = c->kinds, .kind = c->kind};
 	struct buf text = BUF_INIT;
 	int r;
-	if (write_stored_kind(c) == c->kind)
-		return object_tree(o, ret, reterr);
+	if (write_stored_kind(c) == c->kind) {
+		r = object_tree(o, ret, reterr);
+		if (!r)
+			schema_renew(c->kind, *ret);
+		return r;
+	}
 	render_json(&render, o, &text);
 	r = json_parse(buf_span(&text), NULL, ret, reterr);
 	buf_done(&text);

@@ -9,6 +9,7 @@
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
 #include "kinds/job_shape.h"
+#include "kinds/pod_defaults.h"
 #include "kinds/pod_template.h"
 #include "kinds/refuse.h"
 #include "kinds/topology_request.h"
@@ -26,6 +27,7 @@ void job_default(const struct kind *k, struct cJSON *object, const struct kind_w
 		return;
 	if (!json_get(spec, "completions") && !json_get(spec, "parallelism"))
 		json_add(spec, "completions", json_new_int(1));
+	pod_defaults_spec(json_path(spec, "template", "spec", NULL));
 	defaults_set(spec, "parallelism", json_new_int(1));
 	defaults_set(spec, "backoffLimit", json_new_int(by_index ? INT32_MAX : DEFAULT_BACKOFF));
 	defaults_set(spec, "completionMode", json_new_str("NonIndexed"));

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
+#include "kinds/pod_defaults.h"
 #include "kinds/pod_template.h"
 #include "kinds/refuse.h"
 #include "kube/names.h"
@@ -35,19 +36,6 @@ void namespace_default(const struct kind *k, struct cJSON *object, const struct 
 
 /* ---- Pod ---- */
 
-/* A request that is not given is the limit. */
-static void default_requests(struct cJSON *container)
-{
-	struct cJSON *resources = json_get(container, "resources");
-	const struct cJSON *limits = json_get(resources, "limits");
-
-	if (!json_first(limits))
-		return;
-	struct cJSON *requests = json_ensure_object(resources, "requests");
-	json_foreach (limits, l)
-		defaults_set(requests, json_key(l), json_dup(l));
-}
-
 /* As the API server's strategy says it on creation. */
 static void say_gated(struct cJSON *status)
 {
@@ -63,14 +51,8 @@ static void say_gated(struct cJSON *status)
 
 static void default_spec(struct cJSON *spec)
 {
-	defaults_set(spec, "restartPolicy", json_new_str("Always"));
-	defaults_set(spec, "dnsPolicy", json_new_str("ClusterFirst"));
-	defaults_set(spec, "terminationGracePeriodSeconds", json_new_int(30));
-	defaults_set(spec, "schedulerName", json_new_str("default-scheduler"));
-	json_foreach (json_get(spec, "containers"), c)
-		default_requests(c);
-	json_foreach (json_get(spec, "initContainers"), c)
-		default_requests(c);
+	pod_defaults_spec(spec);
+	pod_defaults_pod(spec);
 }
 
 void pod_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
@@ -170,6 +152,13 @@ void pod_validate(const struct kind *k, const struct cJSON *object, const struct
 	if (!json_equal(before, after))
 		refuse(errors, FIELD_FORBIDDEN, NULL, POD_UPDATES, "spec");
 	check_gates(json_get(w->old, "spec"), json_get(object, "spec"), errors);
+}
+
+void pod_template_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
+{
+	(void)k;
+	(void)w;
+	pod_defaults_spec(json_path(object, "template", "spec", NULL));
 }
 
 void pod_template_validate(const struct kind *k, const struct cJSON *object,

@@ -66,9 +66,11 @@ class Node:
     def __init__(self, **kw):
         self.name = None
         self.about = ""
-        self.fields = []  # (name, node index, about, default, strategy, merge_key)
+        self.fields = []  # (name, node index, about, default, strategy, merge_key, native)
         self.required = 0
         self.defaulted = 0
+        self.native = 0
+        self.has_native = False
         self.items = None
         self.enum = None
         self.list_keys = None
@@ -155,13 +157,14 @@ class Tables:
             raise Mistake(f"{path}: {name} has more than {MAX_FIELDS} fields")
         for i, (field, required, text) in enumerate(fields):
             where = f"{path}: {name}.{field}"
-            index, about, default, strategy, merge_key = self.expression(where, path, text)
-            node.fields.append((field, index, about, default, strategy, merge_key))
+            index, about, default, strategy, merge_key, native = self.expression(where, path, text)
+            node.fields.append((field, index, about, default, strategy, merge_key, native))
             node.required |= required << i
             node.defaulted |= (default is not None) << i
+            node.native |= (default is not None or native is not None) << i
 
     def expression(self, where, path, text):
-        """`TYPE modifiers -- description` -> (node, description, default, strategy, key)."""
+        """`TYPE modifiers -- text` -> (node, text, default, strategy, key, native default)."""
         if not isinstance(text, str):
             raise Mistake(f"{where}: not a string: {text!r}")
         head, _, about = text.partition(" -- ")
@@ -171,10 +174,10 @@ class Tables:
         for word in words[1:]:
             k, _, v = word.partition("=")
             mods[k] = v
-        default, strategy, merge_key = None, None, None
+        default, strategy, merge_key, native = None, None, None, None
         if mods and isinstance(node, int):
             # Modifiers of the field itself are fine on a named type; others would change it.
-            if set(mods) - {"default"}:
+            if set(mods) - {"default", "native"}:
                 copy = Node(**self.nodes[node].__dict__)
                 if copy.name:
                     raise Mistake(f"{where}: {sorted(mods)} on named type {copy.name}")
@@ -184,6 +187,8 @@ class Tables:
         for k, v in mods.items():
             if k == "default":
                 default = self.default_text(where, node, v)
+            elif k == "native":
+                native = self.default_text(where, node, v)
             elif k == "min":
                 node.minimum = int(v)
             elif k == "max":
@@ -217,7 +222,7 @@ class Tables:
             else:
                 raise Mistake(f"{where}: unknown modifier {k}")
         index = node if isinstance(node, int) else self.add(node)
-        return index, about.strip(), default, strategy, merge_key
+        return index, about.strip(), default, strategy, merge_key, native
 
     def default_text(self, where, node, v):
         node = self.nodes[node] if isinstance(node, int) else node
@@ -225,7 +230,7 @@ class Tables:
             value = json.loads(v)
         except ValueError:
             value = v
-        if node.type == "STRING" and not isinstance(value, str):
+        if node.type in ("STRING", "QUANTITY") and not isinstance(value, str):
             value = v
         return json.dumps(value, separators=(",", ":"))
 
@@ -259,6 +264,19 @@ class Tables:
         doc["types"][doc["kind"]] = body
         return self.named_type(path, doc["kind"])
 
+    def mark_native(self):
+        """Finds the types that have native defaults in them or below; types may recur."""
+        todo = [i for i, n in enumerate(self.nodes) if any(f[6] is not None for f in n.fields)]
+        users = {}
+        for i, node in enumerate(self.nodes):
+            for below in [f[1] for f in node.fields] + [node.items]:
+                users.setdefault(below, []).append(i)
+        while todo:
+            i = todo.pop()
+            if not self.nodes[i].has_native:
+                self.nodes[i].has_native = True
+                todo += users.get(i, [])
+
     # -- output --
 
     def write_strings(self, out, what, i, items):
@@ -275,8 +293,10 @@ class Tables:
                 self.write_strings(out, "keys", i, node.list_keys)
             if node.fields:
                 out.append(f"static const struct schema_field fields_{i}[] = {{")
-                for name, index, about, default, strategy, merge_key in node.fields:
+                for name, index, about, default, strategy, merge_key, native in node.fields:
                     tail = f", {c_str(strategy)}, {c_str(merge_key)}" if strategy else ""
+                    if native is not None:
+                        tail += f", .native_json = {c_str(native)}"
                     out.append(f"\t{{{c_str(name)}, &nodes[{index}], {c_str(about)}, "
                                f"{c_str(default)}{tail}}},")
                 out.append("};")
@@ -300,6 +320,8 @@ class Tables:
             parts.append(f".required = 0x{node.required:x}u")
         if node.defaulted:
             parts.append(f".defaulted = 0x{node.defaulted:x}u")
+        if node.native:
+            parts.append(f".native = 0x{node.native:x}u")
         if node.items is not None:
             parts.append(f".items = &nodes[{node.items}]")
         if node.enum is not None:
@@ -316,6 +338,8 @@ class Tables:
         if node.maximum is not None:
             flags.add("HAS_MAX")
             parts.append(f".maximum = {node.maximum}")
+        if node.has_native:
+            parts.append(".has_native = true")
         for k, v in zip(("min_length", "max_length", "min_items", "max_items"), node.lengths):
             if v:
                 parts.append(f".{k} = {v}")
@@ -488,6 +512,7 @@ def generate(index_path, paths):
     out = ["/* Generated by hub/kinds/generate.py; edit the YAML files there. */",
            '#include "kinds/hooks.h"', '#include "kinds/kinds_table.h"', '#include "kinds/types.h"',
            '#include "kube/schema.h"', ""]
+    tables.mark_native()
     tables.write(out)
     for path in sorted(roots):
         kinds.write_kind(out, path, files[path], roots[path])

@@ -78,6 +78,7 @@ HOOK_CONVERT(workload_convert);
 HOOK_DEFAULT(namespace_default);
 HOOK_DEFAULT(pod_default);
 HOOK_VALIDATE(pod_validate);
+HOOK_DEFAULT(pod_template_default);
 HOOK_VALIDATE(pod_template_validate);
 HOOK_VALIDATE(event_validate);
 HOOK_CONVERT(event_convert);

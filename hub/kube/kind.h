@@ -72,9 +72,10 @@ struct kind {
 	const char *const *categories;				/* NULL-terminated, or NULL */
 	enum kind_scope scope;
 	enum kind_verbs verbs;
-	bool has_status;	   /* status subresource */
-	bool mirrored;		   /* lives in the mirror store: Event, Pod, Node */
-	bool strategic;		   /* accepts strategic merge patches (compiled into kubectl) */
+	bool has_status; /* status subresource */
+	bool mirrored;	 /* lives in the mirror store: Event, Pod, Node */
+	bool strategic; /* Kubernetes' own (compiled into kubectl): accepts strategic merge patches,
+			   and has the native defaults of its schema (kube/schema.h) */
 	bool unconditional_update; /* PUT without resourceVersion: built-ins yes, CRs no */
 	bool is_job;		   /* the hub dispatches it */
 	bool singly;		   /* of the verbs it lacks deletecollection */

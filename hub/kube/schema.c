@@ -62,7 +62,8 @@ static struct cJSON *default_value(const char *text)
 
 static void add_default(struct schema_walk *w, const struct schema_field *f, struct cJSON *object)
 {
-	struct cJSON *v = default_value(f->default_json);
+	bool native = w->native && f->native_json;
+	struct cJSON *v = default_value(native ? f->native_json : f->default_json);
 
 	json_add(object, f->name, v);
 	schema_walk_push(w, SCHEMA_STEP_FIELD, f->name, 0);
@@ -92,12 +93,19 @@ static bool was_seen(const struct seen *seen, size_t i)
 	return seen->words[i / 64] >> (i % 64) & 1;
 }
 
+static uint64_t defaulted(const struct schema_walk *w, const struct schema *s)
+{
+	return w->native ? s->native : s->defaulted;
+}
+
 static void apply_missing(struct schema_walk *w, const struct schema *s, struct cJSON *object,
 			  uint64_t seen)
 {
-	for (uint64_t left = s->defaulted & ~seen; left; left &= left - 1)
+	uint64_t with_default = defaulted(w, s);
+
+	for (uint64_t left = with_default & ~seen; left; left &= left - 1)
 		add_default(w, &s->fields[__builtin_ctzll(left)], object);
-	for (uint64_t left = s->required & ~s->defaulted & ~seen; left; left &= left - 1)
+	for (uint64_t left = s->required & ~with_default & ~seen; left; left &= left - 1)
 		require(w, &s->fields[__builtin_ctzll(left)]);
 }
 
@@ -113,6 +121,21 @@ static void apply_missing_wide(struct schema_walk *w, const struct schema *s, st
 		else if (f->required)
 			require(w, f);
 	}
+}
+
+/* What a Go struct cannot tell from absence. */
+static bool says_nothing(const struct schema_walk *w, const struct schema_field *f,
+			 const struct cJSON *value)
+{
+	int64_t n;
+
+	if (!w->native)
+		return false;
+	if (f->schema->type == SCHEMA_STRING && (f->native_json || f->schema->enumeration))
+		return json_is(value, JSON_STRING) && !json_value_str(value)[0];
+	return f->native_json && f->schema->type == SCHEMA_INTEGER &&
+	       f->schema->flags & SCHEMA_HAS_MIN && f->schema->minimum > 0 &&
+	       json_value_int64(value, &n) == 0 && n == 0;
 }
 
 static void apply_object(struct schema_walk *w, const struct schema *s, struct cJSON *object)
@@ -138,6 +161,10 @@ static void apply_object(struct schema_walk *w, const struct schema *s, struct c
 				see(&seen, (size_t)(f - s->fields));
 			continue;
 		}
+		if (says_nothing(w, f, c)) {
+			json_remove_child(object, c);
+			continue;
+		}
 		see(&seen, (size_t)(f - s->fields));
 		schema_walk_push(w, SCHEMA_STEP_FIELD, f->name, 0);
 		apply(w, f->schema, c);
@@ -145,7 +172,7 @@ static void apply_object(struct schema_walk *w, const struct schema *s, struct c
 	}
 	if (wide)
 		apply_missing_wide(w, s, object, &seen);
-	else if ((s->defaulted | s->required) & ~seen.words[0])
+	else if ((defaulted(w, s) | s->required) & ~seen.words[0])
 		apply_missing(w, s, object, seen.words[0]);
 }
 
@@ -226,25 +253,27 @@ static void apply(struct schema_walk *w, const struct schema *s, struct cJSON *v
 		schema_rules_check(w, s->rules, value);
 }
 
-static size_t run(const struct schema *s, struct cJSON *object, struct field_errors *errors,
+void schema_apply(const struct schema *s, struct cJSON *object, struct field_errors *errors,
 		  struct buf *unknown)
 {
 	struct schema_walk w = {.errors = errors, .unknown = unknown};
 
 	apply(&w, s, object);
-	return w.type_errors;
 }
 
-void schema_apply(const struct schema *s, struct cJSON *object, struct field_errors *errors,
-		  struct buf *unknown)
+size_t schema_apply_kind(const struct kind *k, struct cJSON *object, struct field_errors *errors,
+			 struct buf *unknown)
 {
-	(void)run(s, object, errors, unknown);
+	struct schema_walk w = {.errors = errors, .unknown = unknown, .native = k->strategic};
+
+	apply(&w, k->schema, object);
+	return w.type_errors;
 }
 
 void schema_admit(const struct kind *k, struct cJSON *object, const struct kind_write *w,
 		  struct field_errors *errors, struct buf *unknown)
 {
-	if (run(k->schema, object, errors, unknown))
+	if (schema_apply_kind(k, object, errors, unknown))
 		return;
 	if (k->schema->has_validations && !field_errors_any(errors))
 		validation_rules_run(k->schema, object, w->old, errors);
@@ -252,4 +281,17 @@ void schema_admit(const struct kind *k, struct cJSON *object, const struct kind_
 		k->default_object(k, object, w);
 	if (k->validate)
 		k->validate(k, object, w, errors);
+}
+
+void schema_renew(const struct kind *k, struct cJSON *object)
+{
+	struct field_errors ignored = {0};
+
+	if (!k->strategic || !k->schema->has_native)
+		return;
+	auto_json *as_it_was = k->default_object ? json_dup(object) : NULL;
+	struct kind_write w = {.old = as_it_was, .subresource = ""};
+	if (schema_apply_kind(k, object, &ignored, NULL) == 0 && k->default_object)
+		k->default_object(k, object, &w);
+	field_errors_done(&ignored);
 }

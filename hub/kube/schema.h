@@ -11,8 +11,11 @@
  *
  * Semantics are those of structural CustomResourceDefinition schemas (apiextensions: prune, then
  * default, then validate), with one leniency that built-in kinds have: null for a field that is
- * not nullable counts as absent. Paths in errors are written as apimachinery's field.Path does:
- * spec.pytorchReplicaSpecs[Master].template.spec.containers[0].image.
+ * not nullable counts as absent. Kinds that are Kubernetes' own (struct kind's strategic) have more
+ * defaults than kinds of CustomResourceDefinitions have in the types that both share: those that
+ * its decoder fills in, here `native`. A value that says nothing counts as absent there too: an
+ * empty string, and 0 below the least value. Paths in errors are written as apimachinery's
+ * field.Path does: spec.pytorchReplicaSpecs[Master].template.spec.containers[0].image.
  *
  * Not here: rules that span fields (the kinds' hooks), metadata (kube/meta.h), list-map
  * uniqueness for lists without declared keys.
@@ -73,6 +76,7 @@ struct schema_field {
 	const char *default_json;		      /* JSON text, or NULL */
 	const char *patch_strategy, *patch_merge_key; /* strategic merge; or NULL */
 	bool required;				      /* of wide objects: see SCHEMA_MAX_FIELDS */
+	const char *native_json; /* the default of Kubernetes' own kinds, or NULL: default_json */
 };
 
 /* Objects of up to so many fields have a bit for each in `required` and `defaulted`. A wider one,
@@ -85,6 +89,7 @@ struct schema {
 	const char *description;
 	const struct schema_field *fields; /* sorted by name */
 	uint64_t required, defaulted;	   /* bit i: fields[i] */
+	uint64_t native;		   /* defaulted in Kubernetes' own kinds */
 	const struct schema *items;	   /* of an array or map */
 	const char *const *enumeration;	   /* NULL-terminated, or NULL */
 	const char *const *list_keys;	   /* of SCHEMA_LIST_MAP, NULL-terminated */
@@ -96,6 +101,7 @@ struct schema {
 	const struct schema_rules *rules;	    /* what else values must be, or NULL */
 	const struct validation_rules *validations; /* kube/validation_rules.h; or NULL */
 	bool has_validations;			    /* here or below */
+	bool has_native;			    /* native defaults, here or below */
 };
 
 static inline bool schema_field_is_required(const struct schema *s, size_t i)
@@ -109,15 +115,24 @@ static inline bool schema_field_is_required(const struct schema *s, size_t i)
 #define SCHEMA_MAX_UNKNOWN 64
 
 /* Prunes, defaults and validates `object` in place. Errors are added to `errors`. The path of
- * every pruned field ("spec.bogus") is appended to `unknown`, each ended by '\n', unless NULL. */
+ * every pruned field ("spec.bogus") is appended to `unknown`, each ended by '\n', unless NULL.
+ * Without native defaults. */
 void schema_apply(const struct schema *s, struct cJSON *object, struct field_errors *errors,
 		  struct buf *unknown);
+/* The same for an object of kind `k`, with the defaults that its kind has. Returns how many values
+ * have the wrong type. */
+size_t schema_apply_kind(const struct kind *k, struct cJSON *object, struct field_errors *errors,
+			 struct buf *unknown);
 
 /* The whole of what a write to an object of kind `k` needs before it becomes a draft: schema
  * pass, the kind's default hook, the kind's validate hook. Hooks are left out when the schema
  * pass found errors that would make them guess (wrong types). */
 void schema_admit(const struct kind *k, struct cJSON *object, const struct kind_write *w,
 		  struct field_errors *errors, struct buf *unknown);
+
+/* Fills into a stored object the native defaults that it lacks because an older program wrote it,
+ * or one that does not admit what it writes: what is right is left as it is, what is not too. */
+void schema_renew(const struct kind *k, struct cJSON *object);
 
 /* The field's entry in an object node by name; NULL when it has none. */
 const struct schema_field *schema_field_find(const struct schema *s, const char *name);

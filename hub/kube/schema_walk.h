@@ -22,6 +22,7 @@ struct schema_walk {
 	struct buf *unknown;
 	size_t n_unknown;
 	size_t type_errors;
+	bool native; /* with native defaults */
 	struct schema_segment path[SCHEMA_MAX_DEPTH];
 	size_t depth;
 };
