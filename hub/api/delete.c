@@ -122,8 +122,26 @@ int delete_options_read(struct call *c, struct delete_options *ret, struct err *
 	return r;
 }
 
-/* The same object with its deletionTimestamp; NULL when it has one already. */
-static int mark_deleting(struct call *c, const struct store_object *o, struct object_draft *ret,
+/* What the policy asks of the garbage collector; true when something of it changed. A delete of
+ * what is deleting already may still change its mind. */
+static bool set_policy(struct cJSON *tree, enum command_propagation policy)
+{
+	switch (policy) {
+	case PROPAGATE_ORPHAN:
+		return meta_set_collection(tree, META_ORPHAN);
+	case PROPAGATE_FOREGROUND:
+		return meta_set_collection(tree, META_FOREGROUND);
+	case PROPAGATE_BACKGROUND:
+		return meta_set_collection(tree, NULL);
+	case PROPAGATE_DEFAULT:
+		break;
+	}
+	return false;
+}
+
+/* The same object with its deletionTimestamp and what the policy asks for; 1 when it has them. */
+static int mark_deleting(struct call *c, const struct store_object *o,
+			 enum command_propagation policy, struct object_draft *ret,
 			 struct err *reterr)
 {
 	const struct kind *k = write_stored_kind(c);
@@ -131,7 +149,8 @@ static int mark_deleting(struct call *c, const struct store_object *o, struct ob
 	int r = object_tree(o, &tree, reterr);
 	if (r)
 		return r;
-	if (!meta_mark_deleting(tree, clock_now()))
+	bool asked = set_policy(tree, policy);
+	if (!meta_mark_deleting(tree, clock_now()) && !asked)
 		return 1;
 	return object_draft_from_tree(k, tree, ret, reterr);
 }
@@ -145,10 +164,8 @@ int delete_plan(struct call *c, const struct store_object *o, const struct delet
 	struct command *cmd;
 	int64_t grace;
 	int r = meta_check_preconditions(options->tree, c->kind, o, reterr);
-	if (!r && (o->flags & OBJECT_DELETING) && waits)
-		return 1;
 	if (!r && waits)
-		r = mark_deleting(c, o, &draft, reterr);
+		r = mark_deleting(c, o, options->propagation, &draft, reterr);
 	if (r)
 		return r;
 	cmd = write_command(c, waits ? COMMAND_UPDATE : COMMAND_DELETE, o->key.ns, o->key.name);

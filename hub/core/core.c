@@ -87,10 +87,12 @@ int core_create(const struct core_options *o, struct core **ret, struct err *ret
 	seed = o->seed ? o->seed : seed ^ (uint64_t)core_thread_now(c);
 	int r = wakeup_create(&c->wakeup, reterr);
 	if (r == 0)
-		r = registry_open(
-		    &(struct registry_options){
-			.kinds = o->kinds, .truth = o->truth, .mirror = o->mirror, .seed = seed},
-		    &c->registry, reterr);
+		r = registry_open(&(struct registry_options){.kinds = o->kinds,
+							     .truth = o->truth,
+							     .mirror = o->mirror,
+							     .seed = seed,
+							     .job_records = true},
+				  &c->registry, reterr);
 	if (r < 0) {
 		core_destroy(c);
 		return r;

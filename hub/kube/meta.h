@@ -92,6 +92,12 @@ bool meta_has_finalizer(const struct cJSON *object, const char *name);
 /* Each returns whether it changed something; an empty list is removed. */
 bool meta_add_finalizer(struct cJSON *object, const char *name);
 bool meta_remove_finalizer(struct cJSON *object, const char *name);
+/* The finalizers that ask the garbage collector for orphans, or for dependents to go first. */
+#define META_ORPHAN	"orphan"
+#define META_FOREGROUND "foregroundDeletion"
+/* Leaves `finalizer` as the only one of these two, or none for NULL, as a delete with a
+ * propagation policy does (registry/generic/registry/store.go). Whether that changed something. */
+bool meta_set_collection(struct cJSON *object, const char *finalizer);
 /* The preconditions of DeleteOptions (uid, resourceVersion) against a stored row. ERR_CONFLICT
  * with the texts of upstream; options may be NULL. */
 int meta_check_preconditions(const struct cJSON *delete_options, const struct kind *k,

@@ -64,6 +64,19 @@ bool meta_remove_finalizer(struct cJSON *object, const char *name)
 	return changed;
 }
 
+bool meta_set_collection(struct cJSON *object, const char *finalizer)
+{
+	static const char *const all[] = {META_ORPHAN, META_FOREGROUND};
+	bool changed = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (!finalizer || strcmp(finalizer, all[i]) != 0)
+			changed |= meta_remove_finalizer(object, all[i]);
+	if (finalizer)
+		changed |= meta_add_finalizer(object, finalizer);
+	return changed;
+}
+
 /* Upstream names the Kind here, not the resource (registry/rest/delete.go). */
 static int conflict(struct err *reterr, const struct kind *k, const char *name, const char *why)
 {

@@ -6,10 +6,11 @@
  * They parse and print one object on the core thread, so they are for deletions with finalizers,
  * orphans and births of namespaces, not for the daily path. All return 0 or a negative errno.
  */
+#include "kube/meta.h"
 #include "registry/registry.h"
 
-#define EDIT_FOREGROUND "foregroundDeletion"
-#define EDIT_ORPHAN	"orphan"
+#define EDIT_FOREGROUND META_FOREGROUND
+#define EDIT_ORPHAN	META_ORPHAN
 
 /* Sets deletionTimestamp (and deletionGracePeriodSeconds, 0 unless it is in use, generation + 1)
  * unless it is set, and adds `finalizer` when not NULL. A namespace also gets status.phase

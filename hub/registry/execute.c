@@ -144,14 +144,21 @@ static bool same_bytes(const struct store_object *o, const struct object_draft *
 	       memcmp(o->json.ptr + at + digits, d->json + at, d->len - at) == 0;
 }
 
-/* A deletion that begins with this update: what its finalizers ask of the collector. */
-static void begin_collection(struct registry_batch *b, const struct command *c)
+/* Whether an object that is being deleted asks the collector for this. */
+static bool asks(const struct store_object *o, const char *finalizer)
+{
+	return (o->flags & OBJECT_DELETING) && owner_refs_has_finalizer(o, finalizer);
+}
+
+/* What a deletion that begins, or changes its mind, with this update asks of the collector. */
+static void begin_collection(struct registry_batch *b, const struct command *c,
+			     const struct store_object *old)
 {
 	struct store_object view;
 	draft_view(c, &view);
-	if (owner_refs_has_finalizer(&view, EDIT_FOREGROUND))
+	if (asks(&view, EDIT_FOREGROUND) && !asks(old, EDIT_FOREGROUND))
 		garbage_add(b, view.uid, GARBAGE_FOREGROUND, c->kind, &view.key);
-	else if (owner_refs_has_finalizer(&view, EDIT_ORPHAN))
+	else if (asks(&view, EDIT_ORPHAN) && !asks(old, EDIT_ORPHAN))
 		garbage_add(b, view.uid, GARBAGE_ORPHAN, c->kind, &view.key);
 }
 
@@ -169,8 +176,7 @@ static int execute_update(struct registry_batch *b, struct command *c)
 		return 0;
 	}
 	store_flags flags = c->draft.flags;
-	bool deleting = flags & OBJECT_DELETING,
-	     starts = deleting && !(old.flags & OBJECT_DELETING);
+	bool deleting = flags & OBJECT_DELETING;
 	if (deleting && !(flags & OBJECT_HAS_FINALIZERS) && c->kind != b->reg->namespace_kind &&
 	    !registry_in_use(b->reg, c->kind, &old)) {
 		rc = registry_delete(b, c->kind, span_of(c->ns), span_of(c->name), c->propagation);
@@ -179,8 +185,8 @@ static int execute_update(struct registry_batch *b, struct command *c)
 		accept(b, c, true);
 		return 0;
 	}
-	if (starts && (flags & OBJECT_HAS_FINALIZERS))
-		begin_collection(b, c);
+	if (deleting && (flags & OBJECT_HAS_FINALIZERS))
+		begin_collection(b, c, &old);
 	if ((flags & OBJECT_HAS_OWNERS) && !(old.flags & OBJECT_HAS_OWNERS)) {
 		struct store_object view;
 		draft_view(c, &view);

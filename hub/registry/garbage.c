@@ -199,6 +199,20 @@ static bool other_owner(struct registry_batch *b, const struct store_object *o,
 	return other;
 }
 
+/* Whether `o` is what a job controls, where that is a record of the job (registry.h). */
+static bool is_record(struct registry_batch *b, const struct garbage_item *item,
+		      const struct store_object *o)
+{
+	const struct kind *owner = kind_by_type(b->reg->options.kinds, item->type);
+	struct owner_ref ref;
+	if (!b->reg->options.job_records || !owner || !owner->is_job)
+		return false;
+	for (size_t pos = 0; owner_refs_next(o, &pos, &ref);)
+		if (ref.controller && memcmp(ref.uid, item->uid, STORE_UID_LEN) == 0)
+			return true;
+	return false;
+}
+
 /* ---- one step ---- */
 
 struct step {
@@ -223,6 +237,8 @@ static int collect(void *arg, const struct store_key *key)
 	}
 	if ((o.flags & OBJECT_DELETING) && s->item->mode != GARBAGE_ORPHAN)
 		return 0; /* it was told already */
+	if (s->item->mode == GARBAGE_ORPHAN && is_record(s->b, s->item, &o))
+		return 0;
 	if (s->keys.len == STEP_DEPENDENTS) {
 		s->more = true;
 		return 1;
@@ -249,14 +265,45 @@ static int handle(struct step *s, const struct store_key *key)
 								   : PROPAGATE_BACKGROUND);
 }
 
+static const char *finalizer_of(const struct garbage_item *it)
+{
+	return it->mode == GARBAGE_ORPHAN ? EDIT_ORPHAN : EDIT_FOREGROUND;
+}
+
+/* What the owner that waits with a finalizer says now. */
+enum owner_word {
+	OWNER_WAITS,
+	OWNER_NOT_YET, /* what depends on it is needed: a copy of the job may be on a member */
+	OWNER_CHANGED, /* it is gone, or does not ask for this any more */
+};
+
+static enum owner_word ask_owner(struct registry_batch *b, const struct garbage_item *it)
+{
+	const struct kind *k = kind_by_type(b->reg->options.kinds, it->type);
+	struct store_object o;
+	if (!it->type || !k)
+		return OWNER_WAITS;
+	int rc = registry_get(b, k, span_of(it->ns), span_of(it->name), &o);
+	if (rc == -ENOENT)
+		return OWNER_CHANGED;
+	if (rc)
+		return OWNER_WAITS;
+	if (memcmp(o.uid, it->uid, STORE_UID_LEN) != 0 ||
+	    !owner_refs_has_finalizer(&o, finalizer_of(it)))
+		return OWNER_CHANGED;
+	return it->mode == GARBAGE_FOREGROUND && owner_refs_has_finalizer(&o, OBJECT_HUB_FINALIZER)
+		   ? OWNER_NOT_YET
+		   : OWNER_WAITS;
+}
+
 static void release_owner(struct registry_batch *b, const struct garbage_item *it)
 {
 	const struct kind *k = kind_by_type(b->reg->options.kinds, it->type);
 	struct store_object o;
 	if (!it->type || !k || registry_get(b, k, span_of(it->ns), span_of(it->name), &o))
 		return;
-	const char *finalizer = it->mode == GARBAGE_ORPHAN ? EDIT_ORPHAN : EDIT_FOREGROUND;
-	if (memcmp(o.uid, it->uid, STORE_UID_LEN) == 0 && edit_drop_finalizer(b, k, &o, finalizer))
+	if (memcmp(o.uid, it->uid, STORE_UID_LEN) == 0 &&
+	    edit_drop_finalizer(b, k, &o, finalizer_of(it)))
 		return; /* the batch is broken now, and its commit says so */
 }
 
@@ -275,6 +322,15 @@ static bool work_item(struct registry_batch *b, const struct garbage_item *item,
 {
 	struct step s = {.b = b, .item = item};
 	size_t taken = 0;
+	enum owner_word word = ask_owner(b, item);
+	if (word == OWNER_NOT_YET)
+		vec_push(&b->garbage.waiting, *item);
+	if (word == OWNER_CHANGED) {
+		*rows -= ROWS_EACH;
+		finish(b, item);
+	}
+	if (word != OWNER_WAITS)
+		return false;
 	for (size_t i = 0; i < REGISTRY_STORE_MAX; i++) {
 		struct store_reader *r;
 		if (i == REGISTRY_MIRROR && !b->reg->options.mirror)
@@ -336,17 +392,21 @@ static struct garbage_item *find_item(struct garbage *g, const struct garbage_it
 	return NULL;
 }
 
+static void wake(struct garbage *g, const uint8_t uid[STORE_UID_LEN])
+{
+	struct garbage_item key = {.mode = GARBAGE_FOREGROUND}, *it;
+	memcpy(key.uid, uid, STORE_UID_LEN);
+	it = find_item(g, &key);
+	if (it)
+		it->waiting = false;
+}
+
 /* A dependent went, so an owner that waits for it may be free now. */
 static void wake_owners(struct garbage *g, const struct registry_change *c)
 {
 	struct owner_ref ref;
-	for (size_t pos = 0; owner_refs_next(&c->object, &pos, &ref);) {
-		struct garbage_item key = {.mode = GARBAGE_FOREGROUND}, *it;
-		memcpy(key.uid, ref.uid, STORE_UID_LEN);
-		it = find_item(g, &key);
-		if (it)
-			it->waiting = false;
-	}
+	for (size_t pos = 0; owner_refs_next(&c->object, &pos, &ref);)
+		wake(g, ref.uid);
 }
 
 /* Items that are finished leave together: one pass, however many there were. */
@@ -393,7 +453,10 @@ void garbage_committed(struct registry_batch *b)
 		waits |= i->waiting;
 	if (!waits)
 		return;
-	vec_foreach (&b->changes, c)
+	vec_foreach (&b->changes, c) {
 		if (c->op == STORE_DELETE && (c->object.flags & OBJECT_HAS_OWNERS))
 			wake_owners(g, c);
+		if (c->object.flags & OBJECT_DELETING) /* perhaps another finalizer of it went */
+			wake(g, c->object.uid);
+	}
 }

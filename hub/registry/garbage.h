@@ -7,9 +7,12 @@
  * makes the work, so nothing is forgotten by a crash; the list in memory repeats it.
  *  - background: the owner is gone: dependents without another living owner are removed, others
  *    lose the reference;
- *  - orphan: dependents lose the reference; then the owner loses its finalizer "orphan";
+ *  - orphan: dependents lose the reference; then the owner loses its finalizer "orphan". A job's
+ *    own records (registry_options.job_records) keep it, and go with the job;
  *  - foreground: the owner waits with its finalizer "foregroundDeletion"; dependents are removed
- *    first, and when none that blocks is left, the owner loses the finalizer.
+ *    first, and when none that blocks is left, the owner loses the finalizer. While the owner has
+ *    the hub's finalizer too, its dependents are left alone: they say where the job is.
+ * An owner that does not ask for it any more (a later delete changed its mind) ends either.
  * A dependent with finalizers is only told to go; background does not wait for it, foreground
  * does.
  */

@@ -11,6 +11,12 @@ static bool metadata_list(const struct store_object *o, const char *member, stru
 	return json_text_member(metadata, member, ret) == 0 && json_text_type(*ret) == JSON_ARRAY;
 }
 
+static bool true_member(struct span object, const char *key)
+{
+	struct span v;
+	return json_text_member(object, key, &v) == 0 && span_is(v, "true");
+}
+
 static struct span plain_member(struct span object, const char *key)
 {
 	struct span v;
@@ -23,15 +29,14 @@ bool owner_refs_next(const struct store_object *o, size_t *pos, struct owner_ref
 	if (!metadata_list(o, "ownerReferences", &list))
 		return false;
 	while (json_text_next(list, pos, &key, &one)) {
-		struct span block;
 		if (json_text_type(one) != JSON_OBJECT ||
 		    object_uid_parse(plain_member(one, "uid"), ret->uid))
 			continue;
 		ret->api_version = plain_member(one, "apiVersion");
 		ret->kind = plain_member(one, "kind");
 		ret->name = plain_member(one, "name");
-		ret->block = json_text_member(one, "blockOwnerDeletion", &block) == 0 &&
-			     span_is(block, "true");
+		ret->block = true_member(one, "blockOwnerDeletion");
+		ret->controller = true_member(one, "controller");
 		return true;
 	}
 	return false;

@@ -13,7 +13,8 @@
 struct owner_ref {
 	struct span api_version, kind, name; /* borrowed from the object's text */
 	uint8_t uid[STORE_UID_LEN];
-	bool block; /* blockOwnerDeletion */
+	bool block;	 /* blockOwnerDeletion */
+	bool controller; /* the one owner that manages the object */
 };
 
 /* Reads the next reference; *pos starts at 0. References that are not well formed are skipped.

@@ -60,6 +60,9 @@ struct registry_options {
 	 * May be NULL: nothing is like that. */
 	bool (*in_use)(void *arg, const struct kind *k, const struct store_object *o);
 	void *in_use_arg;
+	/* What a job with finalizers controls is the server's own record of it: no orphan, it goes
+	 * when the job does. */
+	bool job_records;
 };
 
 /* Reads the waiting work (garbage, terminating namespaces) from the stores. */

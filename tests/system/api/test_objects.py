@@ -1,6 +1,7 @@
 """Objects over real TLS, as clients see them made, changed and deleted (kubernetes-api.md sections
 1 and 2)."""
 
+from contextlib import closing
 import json
 
 from client import Client
@@ -120,6 +121,38 @@ class Objects(Case):
         held["metadata"]["finalizers"] = []
         self.must(200, self.client.put(CM + "/held", held))
         self.fails(404, "NotFound", self.client.get(CM + "/held"))
+
+    def test_what_a_delete_says_of_dependents_holds_while_finalizers_are_waited_for(self):
+        hold = "example.com/hold"
+        path = CM + "/owner-held"
+        for policy, word, left in (("Orphan", "orphan", 200),
+                                   ("Foreground", "foregroundDeletion", 404)):
+            with self.subTest(policy):
+                child = "child-" + word.lower()
+                owner = self.must(201, self.client.post(CM, config_map("owner-held",
+                                                                       finalizers=[hold])))
+                reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner-held",
+                             "uid": owner["metadata"]["uid"], "blockOwnerDeletion": True}
+                self.must(201, self.client.post(CM, config_map(child, finalizers=[hold],
+                                                               ownerReferences=[reference])))
+                other = {"Orphan": "Foreground", "Foreground": "Orphan"}[policy]
+                self.must(200, self.client.delete(path, {"propagationPolicy": other},
+                                                  dryRun="All"))
+                with closing(self.client.watch(
+                        CM, fieldSelector="metadata.name=" + child)) as w:
+                    held = self.must(200, self.client.delete(path, {"propagationPolicy": policy}))
+                    self.assertEqual(held["metadata"]["finalizers"], [hold, word])
+                    w.until(lambda e: (e["object"]["metadata"].get("deletionTimestamp")
+                                       if policy == "Foreground" else
+                                       "ownerReferences" not in e["object"]["metadata"]))
+                drop = [{"op": "remove", "path": "/metadata/finalizers/0"}]
+                self.must(200, self.client.patch(CM + "/" + child, drop, kind="json"))
+                self.must(200, self.client.patch(path, drop, kind="json"))
+                with closing(self.client.watch(
+                        CM, fieldSelector="metadata.name=owner-held",
+                        resourceVersion=held["metadata"]["resourceVersion"])) as w:
+                    w.until(lambda e: e["type"] == "DELETED")
+                self.assertEqual(self.client.get(CM + "/" + child)[0], left)
 
     def test_a_collection_is_deleted_by_selector(self):
         for i in range(150):

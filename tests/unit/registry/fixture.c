@@ -35,6 +35,13 @@ const struct kind kind_job = {.type = 32,
 			      .plural = "jobs",
 			      .singular = "job",
 			      .has_status = true};
+const struct kind kind_training = {.type = 33,
+				   .group = "example.com",
+				   .version = "v1",
+				   .kind = "Training",
+				   .plural = "trainings",
+				   .singular = "training",
+				   .is_job = true};
 static const struct schema any_object = {.type = SCHEMA_OBJECT, .flags = SCHEMA_KEEP_UNKNOWN};
 static const struct schema_field definition_fields[] = {
     {.name = "metadata", .schema = &any_object, .description = ""}};
@@ -52,14 +59,18 @@ const struct kind kind_definition = {.type = 96,
 				     .has_status = true,
 				     .schema = &definition_schema};
 static const struct kind *const list[] = {&kind_namespace, &kind_config_map, &kind_account,
-					  &kind_event,	   &kind_job,	     &kind_definition};
+					  &kind_event,	   &kind_job,	     &kind_training,
+					  &kind_definition};
 static const struct kind_set kinds = {list, ARRAY_LEN(list)};
 
 static void open_registry(struct fixture *f)
 {
 	struct err e = ERR_INIT;
-	struct registry_options o = {
-	    .kinds = &kinds, .truth = f->truth, .mirror = f->mirror, .seed = 7};
+	struct registry_options o = {.kinds = &kinds,
+				     .truth = f->truth,
+				     .mirror = f->mirror,
+				     .seed = 7,
+				     .job_records = true};
 	if (registry_open(&o, &f->reg, &e))
 		fail_msg("%s", e.text);
 }

@@ -142,6 +142,92 @@ static void foreground_removes_the_owner_last(void **state)
 	assert_int_equal(fixture_count(&f, &kind_job, "team"), 0);
 }
 
+#define OWNER_GOES(finalizers)                                                                     \
+	"{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'owner','namespace':'team',"     \
+	"'uid':'00000000-0000-4000-8000-000000000001',"                                            \
+	"'deletionTimestamp':'2026-01-01T00:00:00Z','finalizers':[" finalizers "]}}"
+
+static void owner_says(const char *json)
+{
+	fixture_update(&f, &kind_job, "team", "owner", json,
+		       fixture_revision(&f, &kind_job, "team", "owner"));
+	assert_int_equal(f.err.kind, ERR_NONE);
+}
+
+static void orphans_are_made_while_the_owner_waits_for_others(void **state)
+{
+	fixture_job(&f, "owner", 1, ",'finalizers':['x/y']");
+	children(3);
+	owner_says(OWNER_GOES("'x/y','orphan'"));
+	fixture_work(&f, 64);
+	assert_true(exists("owner"));
+	assert_false(fixture_contains(&f, &kind_job, "team", "owner", "orphan"));
+	assert_false(fixture_contains(&f, &kind_job, "team", "child-001", "ownerReferences"));
+	owner_says(OWNER_GOES(""));
+	fixture_work(&f, 64);
+	assert_false(exists("owner"));
+	assert_int_equal(fixture_count(&f, &kind_job, "team"), 3);
+}
+
+static void a_deletion_may_change_its_mind(void **state)
+{
+	fixture_job(&f, "owner", 1, ",'finalizers':['x/y']");
+	children(3);
+	owner_says(OWNER_GOES("'x/y','foregroundDeletion'"));
+	owner_says(OWNER_GOES("'x/y','orphan'"));
+	fixture_work(&f, 64);
+	owner_says(OWNER_GOES(""));
+	fixture_work(&f, 64);
+	assert_false(exists("owner"));
+	assert_int_equal(fixture_count(&f, &kind_job, "team"), 3);
+	fixture_reopen(&f);
+	assert_true(fixture_work(&f, 64) <= 1);
+}
+
+#define TRAINING(more)                                                                             \
+	"{'apiVersion':'example.com/v1','kind':'Training','metadata':{'name':'owner',"             \
+	"'namespace':'team','uid':'00000000-0000-4000-8000-000000000001'," more "}}"
+#define OF_TRAINING(more)                                                                          \
+	OWNED("{'apiVersion':'example.com/v1','kind':'Training','name':'owner',"                   \
+	      "'uid':'00000000-0000-4000-8000-000000000001'" more "}")
+
+static void records_of_an_orphaning_job_go_with_it(void **state)
+{
+	uint64_t r = fixture_create(&f, &kind_training, "team", "owner",
+				    TRAINING("'finalizers':['muster.dev/dispatch']"));
+	fixture_job(&f, "record", 2, OF_TRAINING(",'controller':true"));
+	fixture_job(&f, "other", 3, OF_TRAINING(""));
+	fixture_update(&f, &kind_training, "team", "owner",
+		       TRAINING("'deletionTimestamp':'2026-01-01T00:00:00Z',"
+				"'finalizers':['muster.dev/dispatch','orphan']"),
+		       r);
+	fixture_work(&f, 64);
+	assert_true(fixture_contains(&f, &kind_job, "team", "record", "ownerReferences"));
+	assert_false(fixture_contains(&f, &kind_job, "team", "other", "ownerReferences"));
+	r = fixture_revision(&f, &kind_training, "team", "owner");
+	fixture_update(&f, &kind_training, "team", "owner",
+		       TRAINING("'deletionTimestamp':'2026-01-01T00:00:00Z'"), r);
+	fixture_work(&f, 64);
+	assert_int_equal(fixture_revision(&f, &kind_training, "team", "owner"), 0);
+	assert_false(exists("record"));
+	assert_true(exists("other"));
+}
+
+static void a_job_that_may_run_keeps_what_depends_on_it(void **state)
+{
+	fixture_job(&f, "owner", 1, ",'finalizers':['muster.dev/dispatch']");
+	children(3);
+	owner_says(OWNER_GOES("'muster.dev/dispatch','foregroundDeletion'"));
+	fixture_work(&f, 64);
+	assert_true(exists("child-000"));
+	fixture_reopen(&f);
+	fixture_work(&f, 64);
+	assert_true(exists("child-000"));
+	owner_says(OWNER_GOES("'foregroundDeletion'"));
+	fixture_work(&f, 64);
+	assert_int_equal(fixture_count(&f, &kind_job, "team"), 0);
+}
+
 static void foreground_without_dependents_is_immediate(void **state)
 {
 	fixture_job(&f, "owner", 1, "");
@@ -187,6 +273,10 @@ int main(void)
 	    T(a_dependent_with_finalizers_is_only_told),
 	    T(orphan_strips_the_reference),
 	    T(the_orphan_finalizer_of_an_update_is_served),
+	    T(orphans_are_made_while_the_owner_waits_for_others),
+	    T(a_deletion_may_change_its_mind),
+	    T(records_of_an_orphaning_job_go_with_it),
+	    T(a_job_that_may_run_keeps_what_depends_on_it),
 	    T(foreground_removes_the_owner_last),
 	    T(foreground_without_dependents_is_immediate),
 	    T(a_child_of_an_absent_owner_is_collected),
