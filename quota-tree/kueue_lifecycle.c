@@ -199,7 +199,7 @@ struct kueue_loss_plan kueue_lifecycle_checked(const struct kueue_life *w,
 		return deactivate(w, "AdmissionCheck", "");
 	if (!again)
 		return p;
-	p = evict(w, "AdmissionCheck", "", "At least one admission check is false");
+	p = evict(w, "AdmissionCheck", "", "");
 	p.requeue_at = at > now ? at : 0;
 	p.to_back = true;
 	return p;

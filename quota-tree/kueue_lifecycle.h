@@ -48,7 +48,7 @@ enum kueue_check_state {
 	KUEUE_CHECK_REJECTED,
 };
 struct kueue_check {
-	struct span name;
+	struct span name, message; /* the message is told, and decides nothing */
 	enum kueue_check_state state;
 	int64_t since;	       /* lastTransitionTime; 0: not said */
 	int64_t requeue_after; /* s, requeueAfterSeconds; 0: not said */

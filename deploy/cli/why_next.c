@@ -22,10 +22,11 @@ static const struct advice {
      "change the pods' node selector or tolerations to those of a flavor of the queue, or use "
      "another queue: kubectl get resourceflavors -o yaml"},
     {"NoPolicy", "have an admin write a PropagationPolicy that selects the job"},
-    {"OnHold", "have the quota's admin set the queue's stopPolicy to None"},
     {"QueueInactive", "have the quota's admin look at the queue: kubectl describe clusterqueue"},
     {"QueueNotFound", "create the LocalQueue, or name one that is there in the job's label "
 		      "kueue.x-k8s.io/queue-name: kubectl get localqueues"},
+    {"Suspended", "set suspend to false where it is true; a queue that is inactive is its admin's: "
+		  "stopPolicy None, or what kubectl describe clusterqueue names"},
     {"TopologyPlacementFailed",
      "wait for nodes, or ask for fewer or smaller pods: the clusters below say what each lacks"},
     {"UnsatisfiedAdmissionChecks", "wait for the checks below; their owners can say more"},

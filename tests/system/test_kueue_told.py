@@ -73,7 +73,7 @@ def story_why_a_job_waits(fleet):
     workloads.await_state("holder admitted", of("holder", lambda o: is_true(o, "Admitted")))
     for name, queue_name, reason in (("waiter", "lq", "WaitingForQuota"),
                                      ("labelled", "gpus", "TopologyPlacementFailed"),
-                                     ("lost", "broken", "Misconfigured")):
+                                     ("lost", "broken", "Suspended")):
         k("create", "-f", "-", stdin=job(name, queue_name, "2", "prod"))
         workloads.await_state(f"{name} waits", of(name, waits(reason)))
     k("create", "-f", "-", stdin=job("short", "lq", "1", "prod", duration="1s"))

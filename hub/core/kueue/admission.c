@@ -109,7 +109,7 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 	workload_event(c, w, "Normal", WORKLOAD_ADMISSION, "QuotaReserved",
 		       "Quota reserved in ClusterQueue %.*s, wait time since queued was %" PRId64
 		       "s",
-		       SPAN_ARGS(queue), (c->now - w->queue_order) / USEC_PER_SEC);
+		       SPAN_ARGS(queue), (c->now - workload_queued_since(w)) / USEC_PER_SEC);
 	if (n_checks) {
 		workload_set_checks(c, w, checks, n_checks);
 		if (multikueue_others(c, checks, n_checks) && c->kueue->settings.observability)
@@ -351,7 +351,7 @@ void admission_give_back(struct core *c, struct workload *w)
 	w->ahead = w->ready_to_place = false;
 	admission_ask_drop(c, w);
 	evict_released(c, w);
-	workload_set_condition(c, w, "QuotaReserved", false, "Pending",
+	workload_set_condition(c, w, "QuotaReserved", false, workload_pending_reason(c),
 			       "No member cluster can be kept free for the workload");
 }
 

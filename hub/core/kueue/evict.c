@@ -220,6 +220,14 @@ static void carry_out(struct core *c, struct workload *w, const struct kueue_los
 	workload_review(c, w);
 }
 
+void evict_deactivated(struct core *c, struct workload *w)
+{
+	static const char words[] = "The workload is deactivated";
+
+	workload_set_condition(c, w, "Evicted", true, "Deactivated", "%s", words);
+	workload_count_eviction(c, w, "Deactivated", "");
+}
+
 void evict_if_stopped(struct core *c, struct workload *w)
 {
 	struct kueue_life life = life_of(c, w);
@@ -228,27 +236,55 @@ void evict_if_stopped(struct core *c, struct workload *w)
 	carry_out(c, w, &p, p.message);
 }
 
-static void add_rejected(const struct kueue_check *checks, size_t n, struct buf *out)
+/* The state in which the next check by name after `last` stands, or n. */
+static size_t next_check(const struct kueue_check *checks, size_t n, enum kueue_check_state state,
+			 struct span last)
 {
-	size_t rejected = 0;
+	size_t best = n;
 
-	buf_add_str(out, "The workload is deactivated due to Admission check(s): ");
 	for (size_t i = 0; i < n; i++)
-		if (checks[i].state == KUEUE_CHECK_REJECTED)
-			buf_addf(out, "%s%.*s", rejected++ ? "," : "", SPAN_ARGS(checks[i].name));
-	buf_add_str(out, ", were rejected");
+		if (checks[i].state == state && (!last.len || span_cmp(last, checks[i].name) < 0) &&
+		    (best == n || span_cmp(checks[i].name, checks[best].name) < 0))
+			best = i;
+	return best;
+}
+
+/* Kueue's list of them (buildAdmissionChecksMessage): by name, with what each said. */
+static void add_checks(const struct kueue_check *checks, size_t n, enum kueue_check_state state,
+		       struct buf *out)
+{
+	auto_buf list = BUF_MAX(STORE_MAX_OBJECT);
+	struct span last = SPAN_NONE;
+	size_t found = 0, i;
+
+	while ((i = next_check(checks, n, state, last)) < n) {
+		last = checks[i].name;
+		buf_addf(&list, "%s\"%.*s\"", found++ ? "; " : "", SPAN_ARGS(last));
+		if (checks[i].message.len)
+			buf_addf(&list, " (%.*s)", SPAN_ARGS(checks[i].message));
+	}
+	buf_addf(out, "AdmissionCheck%s in %s state: %s", found > 1 ? "s" : "",
+		 state == KUEUE_CHECK_REJECTED ? "Rejected" : "Retry", list.ptr ? list.ptr : "");
 }
 
 bool evict_by_checks(struct core *c, struct workload *w, const struct kueue_check *checks, size_t n)
 {
 	struct kueue_life life = life_of(c, w);
 	struct kueue_loss_plan p = kueue_lifecycle_checked(&life, checks, n, c->now);
-	auto_buf rejected = BUF_MAX(4096);
+	auto_buf list = BUF_MAX(STORE_MAX_OBJECT), message = BUF_MAX(STORE_MAX_OBJECT);
+	bool rejected = p.loss == KUEUE_DEACTIVATES;
 
-	if (p.loss == KUEUE_DEACTIVATES)
-		add_rejected(checks, n, &rejected);
-	carry_out(c, w, &p, rejected.len ? rejected.ptr : p.message);
-	return p.loss != KUEUE_KEEPS;
+	if (p.loss == KUEUE_KEEPS)
+		return false;
+	add_checks(checks, n, rejected ? KUEUE_CHECK_REJECTED : KUEUE_CHECK_RETRY, &list);
+	buf_addf(&message, "%s%s",
+		 rejected ? "The workload is deactivated due to " : "Evicted due to ",
+		 list.ptr ? list.ptr : "");
+	if (rejected)
+		workload_event(c, w, "Warning", WORKLOAD_CONTROLLER, "AdmissionCheckRejected",
+			       "Deactivated due to %s", list.ptr ? list.ptr : "");
+	carry_out(c, w, &p, message.ptr ? message.ptr : p.message);
+	return true;
 }
 
 /* ---- given back ---- */
@@ -274,14 +310,22 @@ static const char *way_back(const struct core *c, const struct workload *w,
 	return kueue_lifecycle_back(&life, w->evicted_as, w->queue, q, c->now, ret_message);
 }
 
+static void set_requeued(struct core *c, struct workload *w, bool status, const char *reason,
+			 const char *message)
+{
+	if (!w->requeued_at || w->requeued_false == status)
+		w->requeued_at = c->now;
+	workload_set_condition(c, w, "Requeued", status, reason, "%s", message);
+	w->requeued_false = !status;
+}
+
 static void come_back(struct core *c, struct workload *w, const char *reason, const char *message)
 {
 	if (w->requeue_at && strcmp(reason, "BackoffFinished") == 0) {
 		w->requeue_at = 0;
 		workload_set_requeue(c, w);
 	}
-	workload_set_condition(c, w, "Requeued", true, reason, "%s", message);
-	w->requeued_false = false;
+	set_requeued(c, w, true, reason, message);
 	w->evicted_as = NULL;
 }
 
@@ -308,8 +352,7 @@ static void tell_requeued(struct core *c, struct workload *w, const char *words)
 		come_back(c, w, reason, message ? message : words);
 		return;
 	}
-	workload_set_condition(c, w, "Requeued", false, w->evicted_as, "%s", words);
-	w->requeued_false = true;
+	set_requeued(c, w, false, w->evicted_as, words);
 }
 
 static void tell_released(struct core *c, struct workload *w)
@@ -320,7 +363,8 @@ static void tell_released(struct core *c, struct workload *w)
 	const char *words =
 	    w->evicted_words ? w->evicted_words : "The job was taken back from its member";
 
-	workload_set_condition(c, w, "QuotaReserved", false, "Pending", "%s", words);
+	workload_set_condition(c, w, "QuotaReserved", false, workload_pending_reason(c), "%s",
+			       words);
 	workload_set_condition(c, w, "Admitted", false,
 			       checks ? "NoReservationUnsatisfiedChecks" : "NoReservation", "%s",
 			       checks ? "The workload has no reservation and not all checks ready"
@@ -338,11 +382,13 @@ void evict_released(struct core *c, struct workload *w)
 		return;
 	workload_uncount_usage(c, w);
 	tell_released(c, w);
+	evict_wait_for_start(c, w);
 	workload_set_admission(c, w, NULL);
 	reset_checks(c, w);
 	provisioning_check_drop(c, w);
 	w->reserved_at = w->admitted_at = w->evicted_at = 0;
 	w->told = NULL;
+	w->answered = false;
 	workload_drop_sets(w);
 	if (w->unit->state != KUEUE_EVICTED)
 		kueue_queues_evicted(queues, w->unit);
@@ -408,6 +454,13 @@ void evict_timer(struct core *c, struct workload *w)
 		check_time(c, w);
 }
 
+void evict_wait_for_start(struct core *c, struct workload *w)
+{
+	if (w->job && c->kueue->settings.wait_for_pods_ready)
+		workload_set_condition(c, w, "PodsReady", false, "WaitForStart",
+				       "Not all pods are ready or succeeded");
+}
+
 void evict_pods_ready(struct core *c, struct workload *w, bool ready)
 {
 	struct kueue_loss_plan p;
@@ -419,12 +472,12 @@ void evict_pods_ready(struct core *c, struct workload *w, bool ready)
 	if (ready)
 		workload_set_condition(c, w, "PodsReady", true,
 				       w->was_ready ? "Recovered" : "Started",
-				       "All pods were ready or succeeded since the workload "
-				       "admission");
+				       "All pods reached readiness and the workload is running");
+	else if (w->was_ready)
+		workload_set_condition(c, w, "PodsReady", false, "WaitForRecovery",
+				       "At least one pod has failed, waiting for recovery");
 	else
-		workload_set_condition(c, w, "PodsReady", false,
-				       w->was_ready ? "WaitForRecovery" : "WaitForStart",
-				       "Not all pods are ready or succeeded");
+		evict_wait_for_start(c, w);
 	if (ready && !w->was_ready)
 		queue_meter_ready(c, w);
 	w->was_ready = w->was_ready || ready;

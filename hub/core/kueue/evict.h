@@ -29,6 +29,9 @@ void evict_preempted(struct core *c, struct workload *w, struct workload *preemp
 /* spec.active=false, or a stopped queue: takes back what may not stay; who only reserves loses its
  * reservation and is not told an eviction. */
 void evict_if_stopped(struct core *c, struct workload *w);
+/* spec.active became false while it holds nothing, and Evicted is not told yet: it is, without an
+ * event, as Kueue does. */
+void evict_deactivated(struct core *c, struct workload *w);
 /* Its checks were written (n of them): one that is rejected deactivates it, one that says Retry
  * takes it back. False: nothing happened. */
 bool evict_by_checks(struct core *c, struct workload *w, const struct kueue_check *checks,
@@ -44,6 +47,9 @@ const char *evict_reason(struct span text);
 void evict_timer(struct core *c, struct workload *w);
 /* The pods of its job that are ready, or succeeded, are more or fewer. */
 void evict_count_pods(struct core *c, struct workload *w);
+/* PodsReady=False of a job's workload that is not admitted (yet, or any more); nothing where
+ * waitForPodsReady is off. */
+void evict_wait_for_start(struct core *c, struct workload *w);
 /* Its pods (all of them run, or not): condition PodsReady. */
 void evict_pods_ready(struct core *c, struct workload *w, bool ready);
 

@@ -47,15 +47,24 @@ static int32_t value_of(struct core *c, struct workload *w, const struct workloa
 void workload_take_priority(struct core *c, struct workload *w, const struct workload_digest *d)
 {
 	int32_t value = value_of(c, w, d);
+	bool other = !span_is(d->priority_class, w->priority_class ? w->priority_class : "");
+	bool by_label = d->priority_source == WORKLOAD_PRIORITY_CLASS ||
+			w->priority_source == WORKLOAD_PRIORITY_CLASS;
 
 	w->priority_source = d->priority_source;
-	if (!w->priority_class || !span_is(d->priority_class, w->priority_class)) {
+	if (other) {
 		free(w->priority_class);
 		w->priority_class = d->priority_class.len
 					? xstrndup(d->priority_class.ptr, d->priority_class.len)
 					: NULL;
 	}
 	set_priority(c, w, value);
+	if (!other || !w->job || !w->exists)
+		return;
+	w->respec = true;
+	if (by_label)
+		job_queue_event(c, w->job, "Normal", "UpdatedWorkload",
+				"Updated workload priority class: %s", w->key);
 }
 
 /* ---- the objects ---- */

@@ -156,9 +156,6 @@ static void tell_ending(struct core *c, struct workload *w, const struct ending 
 		return;
 	}
 	provisioning_check_tell(c, w, p, "Rejected", 0, NULL, words.ptr);
-	workload_event(c, w, "Warning", WORKLOAD_CONTROLLER, "AdmissionCheckRejected",
-		       "Deactivating workload because AdmissionCheck for %s was Rejected: %s",
-		       p->check, words.ptr);
 }
 
 static void give_up(struct core *c, struct workload *w)
@@ -175,6 +172,7 @@ static void give_up(struct core *c, struct workload *w)
 	for (size_t i = 0; i < n; i++) {
 		tell_ending(c, w, &all[i]);
 		told[i] = all[i].check;
+		told[i].message = span_of(all[i].of->told);
 	}
 	evict_by_checks(c, w, told, n);
 }

@@ -35,7 +35,7 @@ void queue_meter_reserved(struct core *c, const struct workload *w)
 	if (!m)
 		return;
 	m->reserved++;
-	note(&m->quota_wait, c->now - w->queue_order);
+	note(&m->quota_wait, c->now - workload_queued_since(w));
 }
 
 void queue_meter_admitted(struct core *c, const struct workload *w, bool had_checks)
@@ -45,7 +45,7 @@ void queue_meter_admitted(struct core *c, const struct workload *w, bool had_che
 	if (!m)
 		return;
 	m->admitted++;
-	note(&m->admission_wait, c->now - w->queue_order);
+	note(&m->admission_wait, c->now - workload_queued_since(w));
 	if (had_checks)
 		note(&m->checks_wait, c->now - w->reserved_at);
 }
@@ -56,7 +56,7 @@ void queue_meter_ready(struct core *c, const struct workload *w)
 
 	if (!m)
 		return;
-	note(&m->ready_wait, c->now - w->queue_order);
+	note(&m->ready_wait, c->now - workload_queued_since(w));
 	note(&m->start_wait, c->now - w->admitted_at);
 }
 

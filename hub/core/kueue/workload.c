@@ -216,6 +216,7 @@ static struct workload *create_for(struct core *c, struct job *j)
 	w->first_order = w->queue_order = j->first_attempt;
 	w->respec = true;
 	workload_tell_new(c, w);
+	evict_wait_for_start(c, w);
 	job_queue_event(c, j, "Normal", "CreatedWorkload", "Created Workload: %s", w->key);
 	return w;
 }

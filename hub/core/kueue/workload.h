@@ -74,6 +74,7 @@ struct workload {
 	 * the sentence until its quota is given back; or NULL. */
 	const char *evicted_as;
 	char *evicted_words;
+	usec requeued_at; /* transition of Requeued; 0: it has none */
 	usec requeue_at;
 	int32_t requeues;
 	int64_t past_execution;			 /* seconds, before the last eviction */
@@ -83,7 +84,8 @@ struct workload {
 	size_t n_sets;
 	const char *told; /* reason of QuotaReserved=False as last written; static or NULL */
 	usec told_at;
-	bool answered; /* its row has said why it waits, or that it does not, at some time */
+	uint64_t told_wait; /* of the sentence that told what keeps it out of its heap */
+	bool answered;	    /* its row has said why it waits, or that it does not, at some time */
 
 	/* placement: what its job asks by itself, and the asks with flavors that no member took,
 	 * which it waits for; as references */
@@ -93,11 +95,13 @@ struct workload {
 	bool short_of_quota;	 /* in its queue's list: quota_wait.h */
 	struct kueue_use *lacks; /* what it would have been charged when it was tried; or NULL */
 	size_t n_lacks;
-	bool ahead;	     /* its quota is reserved ahead of nodes: it starved (admission.h) */
-	uint64_t spec_hash;  /* of what the engine was told */
-	bool ready_to_place; /* in kueue->placing: its checks are Ready */
-	bool delayed;	     /* its topology waits for nodes: delayedTopologyRequest */
-	bool delay_told;     /* its checks are Ready, and Admitted says what it waits for */
+	bool ahead;	      /* its quota is reserved ahead of nodes: it starved (admission.h) */
+	uint64_t spec_hash;   /* of what the engine was told */
+	uint64_t sets_hash;   /* of what of that the job's own pod sets say */
+	uint64_t checks_told; /* of the words of UpdatedAdmissionCheck; 0: none */
+	bool ready_to_place;  /* in kueue->placing: its checks are Ready */
+	bool delayed;	      /* its topology waits for nodes: delayedTopologyRequest */
+	bool delay_told;      /* its checks are Ready, and Admitted says what it waits for */
 	struct provisioning_check *provisioning; /* provisioning_check.h; or NULL */
 	bool checking;				 /* in kueue->checking */
 	char *misasked; /* why what it asks of a member cannot be, or NULL */
@@ -154,6 +158,9 @@ void workload_leave(struct core *c, struct workload *w);
 void workload_review(struct core *c, struct workload *w);
 /* What it asks has changed: filed with the engine anew. Only while it holds nothing. */
 void workload_recount(struct core *c, struct workload *w, const struct workload_digest *d);
+/* Reason of QuotaReserved=False of one that waits to be tried: PendingEvaluation, and Pending
+ * without the gate UnadmittedWorkloadsObservability. */
+const char *workload_pending_reason(const struct core *c);
 /* One sentence on why it is held; "" when it is not. */
 void workload_wait_text(const struct core *c, const struct workload *w, struct buf *out);
 
@@ -162,6 +169,13 @@ static inline bool workload_holds_quota(const struct workload *w)
 	return w->unit && kueue_workload_holds_quota(w->unit);
 }
 struct cluster_queue *workload_cluster_queue(const struct core *c, const struct workload *w);
+
+/* Since when it waits, as Kueue counts it (QueuedWaitTime): since its creation, or since Requeued
+ * became what it is. */
+static inline usec workload_queued_since(const struct workload *w)
+{
+	return w->requeued_at ? w->requeued_at : w->created;
+}
 
 /* ---- time ---- */
 

@@ -182,6 +182,11 @@ bool workload_edit_admits(const struct workload *w)
 	return w->edit && w->edit->has_admission && w->edit->admission;
 }
 
+bool workload_edit_has_checks(const struct workload *w)
+{
+	return w->edit && w->edit->checks.len;
+}
+
 bool workload_edit_deactivates(const struct workload *w)
 {
 	return w->edit && w->edit->deactivate;

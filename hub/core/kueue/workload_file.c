@@ -16,10 +16,19 @@
 
 /* ---- with the engine ---- */
 
-/* FNV-1a over what the engine is told. */
+/* FNV-1a, from `h` on. */
+static uint64_t hash_bytes(struct span bytes, uint64_t h)
+{
+	for (size_t i = 0; i < bytes.len; i++)
+		h = (h ^ (unsigned char)bytes.ptr[i]) * 1099511628211u;
+	return h;
+}
+
+#define FNV_BASIS 14695981039346656037u
+
+/* Of what the engine is told. */
 static uint64_t hash_of(const struct workload_digest *d, uint32_t placement)
 {
-	uint64_t h = 14695981039346656037u ^ placement;
 	auto_buf bytes = BUF_INIT;
 	struct workload_digest counted = *d;
 
@@ -27,9 +36,7 @@ static uint64_t hash_of(const struct workload_digest *d, uint32_t placement)
 	counted.queue_name = counted.priority_class = SPAN_NONE;
 	counted.inactive = false;
 	workload_digest_pack(&counted, &bytes);
-	for (size_t i = 0; i < bytes.len; i++)
-		h = (h ^ (unsigned char)bytes.ptr[i]) * 1099511628211u;
-	return h;
+	return hash_bytes(buf_span(&bytes), FNV_BASIS ^ placement);
 }
 
 static uint32_t node_of(const struct core *c, const struct workload *w)
@@ -77,12 +84,18 @@ void workload_recount(struct core *c, struct workload *w, const struct workload_
 		return;
 	}
 	quota_wait_forget(c, w);
+	uint64_t sets = hash_of(d, 0);
 	if (w->unit) {
 		kueue_queues_remove(c->kueue->queues, w->unit);
 		w->unit = NULL;
 		w->respec = w->job != NULL;
+		if (w->job && w->exists && w->sets_hash && sets != w->sets_hash)
+			job_queue_event(c, w->job, "Normal", "UpdatedWorkload",
+					"Updated not matching Workload for suspended job: %s",
+					w->key);
 	}
 	w->spec_hash = hash;
+	w->sets_hash = sets;
 	struct kueue_workload_spec spec = workload_engine_spec(c, w, d, &mem);
 	if (kueue_queues_add(c->kueue->queues, node_of(c, w), &spec, &w->unit, &err) < 0) {
 		w->unit = NULL;
@@ -116,12 +129,12 @@ static enum workload_wait wait_of(struct core *c, const struct workload *w)
 		return WORKLOAD_NOT_REQUEUED;
 	if (!w->queue || !w->queue->exists)
 		return WORKLOAD_NO_QUEUE;
+	if (w->queue->stop != KUEUE_STOP_NONE)
+		return WORKLOAD_QUEUE_STOPPED;
 	if (!q)
 		return WORKLOAD_NO_CLUSTER_QUEUE;
 	if (!cluster_queue_takes(c, q, w->ns))
 		return WORKLOAD_WRONG_NAMESPACE;
-	if (w->queue->stop != KUEUE_STOP_NONE)
-		return WORKLOAD_QUEUE_STOPPED;
 	if (w->requeue_at > c->now)
 		return WORKLOAD_BACKOFF;
 	if (w->requeued_false)
@@ -151,13 +164,16 @@ void workload_wait_text(const struct core *c, const struct workload *w, struct b
 			 w->queue->cluster_queue ? w->queue->cluster_queue : "");
 		break;
 	case WORKLOAD_WRONG_NAMESPACE:
-		buf_add_str(out, "Workload namespace doesn't match ClusterQueue selector");
+		if (is_inactive(c, q))
+			buf_addf(out, "ClusterQueue %s is inactive", q->name);
+		else
+			buf_add_str(out, "Workload namespace doesn't match ClusterQueue selector");
 		break;
 	case WORKLOAD_INACTIVE:
 		buf_add_str(out, "The workload is deactivated");
 		break;
 	case WORKLOAD_QUEUE_STOPPED:
-		buf_addf(out, "LocalQueue %.*s is stopped", SPAN_ARGS(w->queue->name));
+		buf_addf(out, "LocalQueue %.*s is inactive", SPAN_ARGS(w->queue->name));
 		break;
 	case WORKLOAD_UNCOUNTABLE:
 		buf_add_str(out, "The workload is beyond what can be counted");
@@ -184,19 +200,18 @@ static const char *wait_reason(const struct core *c, const struct workload *w)
 	switch (w->wait) {
 	case WORKLOAD_NO_QUEUE:
 	case WORKLOAD_NO_CLUSTER_QUEUE:
-	case WORKLOAD_WRONG_NAMESPACE:
 	case WORKLOAD_UNCOUNTABLE:
 		return "Misconfigured";
+	case WORKLOAD_WRONG_NAMESPACE:
+		return is_inactive(c, q) ? "Suspended" : "Misconfigured";
 	case WORKLOAD_INACTIVE:
 		return "Deactivated";
 	case WORKLOAD_QUEUE_STOPPED:
-		return "OnHold";
+		return "Suspended";
 	case WORKLOAD_READY:
 	case WORKLOAD_BACKOFF:
 	case WORKLOAD_NOT_REQUEUED:
-		if (!is_inactive(c, q))
-			return NULL;
-		return q->stop != KUEUE_STOP_NONE ? "OnHold" : "Misconfigured";
+		return is_inactive(c, q) ? "Suspended" : NULL;
 	case WORKLOAD_JOB_HELD:
 	case WORKLOAD_WAIT_MAX:
 	default:
@@ -206,10 +221,15 @@ static const char *wait_reason(const struct core *c, const struct workload *w)
 
 /* ---- telling ---- */
 
+const char *workload_pending_reason(const struct core *c)
+{
+	return c->kueue->settings.observability ? "PendingEvaluation" : "Pending";
+}
+
 /* Without the gate UnadmittedWorkloadsObservability there are three reasons. */
 static const char *plain_reason(const char *reason)
 {
-	static const char *const inadmissible[] = {"Misconfigured", "Deactivated", "OnHold"};
+	static const char *const inadmissible[] = {"Misconfigured", "Deactivated", "Suspended"};
 
 	for (size_t i = 0; i < ARRAY_LEN(inadmissible); i++)
 		if (strcmp(reason, inadmissible[i]) == 0)
@@ -260,13 +280,17 @@ void workload_tell(struct core *c, struct workload *w, const char *reason, const
 		settle_tell(c, w->job, reason);
 }
 
-void workload_tell_new(struct core *c, struct workload *w)
+static void tell_pending(struct core *c, struct workload *w)
 {
-	if (!c->kueue->settings.explicit_status)
-		return;
 	workload_set_condition(c, w, "QuotaReserved", false, "PendingEvaluation",
 			       "Workload is pending evaluation in the scheduling queue");
 	workload_set_unadmitted(c, w);
+}
+
+void workload_tell_new(struct core *c, struct workload *w)
+{
+	if (c->kueue->settings.explicit_status)
+		tell_pending(c, w);
 }
 
 /* The job's own words: a queue that does not exist holds it as ever, anything else holds it too. */
@@ -284,13 +308,29 @@ static void tell_job(struct core *c, struct workload *w, const char *text)
 		settle_unhold(j);
 }
 
-/* Back among equals that were tried already, it will not be tried: what it was told is over. */
-static void retell(struct core *c, struct workload *w)
+/* `reason`: what keeps it out of the heap, or NULL. Back among equals that were tried already it
+ * will not be tried: what it was told is over. */
+static void tell_wait(struct core *c, struct workload *w, const char *reason, struct span text)
 {
-	const char *parked = w->told && w->unit ? kueue_queues_parked_reason(w->unit) : "";
+	uint64_t sentence = reason ? hash_bytes(text, FNV_BASIS) | 1 : 0, was = w->told_wait;
 
-	if (parked[0])
+	w->told_wait = sentence;
+	if (reason) {
+		/* One obstacle may have given way to another of the same reason. */
+		if (sentence != was)
+			w->told = NULL;
+		workload_tell(c, w, reason, text.ptr);
+		return;
+	}
+	const char *parked = w->unit ? kueue_queues_parked_reason(w->unit) : "";
+	bool over = was && c->kueue->settings.observability;
+	if (parked[0] && (over || w->told)) {
 		workload_tell(c, w, parked, KUEUE_BYPASSED_MESSAGE);
+	} else if (over) {
+		tell_pending(c, w);
+		w->told = NULL;
+		w->answered = false;
+	}
 }
 
 void workload_review(struct core *c, struct workload *w)
@@ -318,10 +358,7 @@ void workload_review(struct core *c, struct workload *w)
 	}
 	workload_wait_text(c, w, &text);
 	const char *reason = wait_reason(c, w);
-	if (reason)
-		workload_tell(c, w, reason, text.ptr ? text.ptr : "");
-	else
-		retell(c, w);
+	tell_wait(c, w, reason, buf_span(&text));
 	tell_job(c, w, reason && text.ptr ? text.ptr : "");
 	if (!w->answered)
 		bypass_wanted(c);

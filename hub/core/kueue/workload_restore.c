@@ -1,9 +1,11 @@
 #include "core/kueue/workload_restore.h"
 
 #include "base/json.h"
+#include "base/num.h"
 #include "core/admission/settle.h"
 #include "core/job.h"
 #include "core/kueue/admission.h"
+#include "core/kueue/checks_told.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/compose.h"
 #include "core/kueue/evict.h"
@@ -52,15 +54,24 @@ static bool went_to_back(const struct core *c, const struct workload_status *s)
 				  !c->kueue->settings.requeue_by_creation));
 }
 
+/* A reason of QuotaReserved=False that no try to schedule gives. */
+static bool is_obstacle(struct span reason)
+{
+	return span_is(reason, "Suspended") || span_is(reason, "Misconfigured") ||
+	       span_is(reason, "Deactivated");
+}
+
 static void take_standing(const struct core *c, struct workload *w, const struct workload_status *s)
 {
 	if (went_to_back(c, s))
 		w->queue_order = s->evicted.since;
 	w->answered =
 	    s->quota_reserved.present && !span_is(s->quota_reserved.reason, "PendingEvaluation");
+	w->told_wait = !s->quota_reserved.is && is_obstacle(s->quota_reserved.reason);
 	w->requeues = s->requeues;
 	w->requeue_at = s->requeue_at;
 	w->requeued_false = s->requeued.present && !s->requeued.is;
+	w->requeued_at = s->requeued.since;
 	w->past_execution = s->past_execution;
 	if (w->requeued_false)
 		w->evicted_as = evict_reason(s->requeued.reason);
@@ -73,8 +84,9 @@ static void take_standing(const struct core *c, struct workload *w, const struct
 		w->evicted_as = evict_reason(s->evicted.reason);
 		w->evicted_words = xstrndup(s->evicted.message.ptr, s->evicted.message.len);
 	}
-	if (s->pods_ready.present && !s->pods_ready.is)
-		w->unready_since = s->pods_ready.since;
+	/* Since its admission, unless they were ready once. */
+	if (w->admitted_at && s->pods_ready.present && !s->pods_ready.is)
+		w->unready_since = num_max(s->pods_ready.since, w->admitted_at);
 	w->was_ready = s->pods_ready.is || span_is(s->pods_ready.reason, "WaitForRecovery");
 }
 
@@ -191,19 +203,15 @@ static void look_at_checks(struct core *c, struct workload *w, const struct work
 		const struct workload_check *k = &s->checks[i];
 		enum kueue_check_state state = check_state(k->state);
 		checks[i] = (struct kueue_check){.name = k->name,
+						 .message = k->message,
 						 .state = state,
 						 .since = k->since,
 						 .requeue_after = k->requeue_after};
 		bool placed = multikueue_is_check(c, k->name);
 		ours += placed; /* it is Ready with the job's place */
 		ready += placed || state == KUEUE_CHECK_READY;
-		if (state == KUEUE_CHECK_REJECTED)
-			workload_event(c, w, "Warning", WORKLOAD_CONTROLLER,
-				       "AdmissionCheckRejected",
-				       "Deactivating workload because AdmissionCheck for %.*s was "
-				       "Rejected: %.*s",
-				       SPAN_ARGS(k->name), SPAN_ARGS(k->message));
 	}
+	checks_told_review(c, w, s);
 	if (!evict_by_checks(c, w, checks, s->n_checks) && w->unit->state == KUEUE_RESERVING &&
 	    ready == s->n_checks) {
 		w->ahead = w->job && s->n_checks == ours;
@@ -258,8 +266,22 @@ static void take_requeued(struct workload *w, const struct workload_status *s)
 	if (!s->requeued.present)
 		return;
 	w->requeued_false = !s->requeued.is;
+	w->requeued_at = s->requeued.since;
 	if (w->requeued_false)
 		w->evicted_as = evict_reason(s->requeued.reason);
+}
+
+static void deactivated_waiting(struct core *c, struct workload *w, const struct workload_status *s)
+{
+	if (workload_holds_quota(w))
+		return;
+	if (!s->evicted.is)
+		evict_deactivated(c, w);
+	if (w->requeues || w->requeue_at) {
+		w->requeues = 0;
+		w->requeue_at = 0;
+		workload_set_requeue(c, w);
+	}
 }
 
 static void reconcile(struct core *c, struct workload *w, const struct store_object *o,
@@ -275,6 +297,8 @@ static void reconcile(struct core *c, struct workload *w, const struct store_obj
 	} else if (!workload_holds_quota(w) && !w->edit) {
 		take_requeued(w, s);
 	}
+	if (!was_inactive && w->inactive)
+		deactivated_waiting(c, w, s);
 	if (was_given_back(w, s)) {
 		take_requeued(w, s);
 		evict_released(c, w);
@@ -360,6 +384,8 @@ void workload_observe(struct core *c, const struct store_object *o)
 		if (!s.quota_reserved.present)
 			workload_tell_new(c, w);
 		file_new(c, w, &d, &s);
+		if (w->inactive && !c->restoring)
+			deactivated_waiting(c, w, &s);
 		return;
 	}
 	w->revision = o->revision;
@@ -413,6 +439,7 @@ void workload_gone(struct core *c, struct span ns, struct span name)
 	registry_new_uid(c->registry, w->uid);
 	object_uid_format(w->uid, w->uid_text);
 	w->exists = w->deleting = w->requeued_false = false;
+	w->requeued_at = 0;
 	w->evicted_as = NULL;
 	w->respec = true;
 	w->created = c->now;

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "core/job.h"
+#include "core/kueue/checks_told.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/workload_restore.h"
 #include "core/object_writer.h"
@@ -240,11 +241,27 @@ static void write_events(struct core *c, struct workload *w)
 	workload_drop_events(w);
 }
 
+static void tell_checks(struct core *c, struct workload *w)
+{
+	auto_arena mem = ARENA_INIT;
+	struct workload_status s;
+	struct store_object o;
+
+	if (!w->job || registry_get(c->batch, workload_kind(c), w->ns, w->name, &o) < 0)
+		return;
+	workload_status_read(&o, &mem, &s);
+	checks_told_review(c, w, &s);
+}
+
 void workload_flush(struct core *c, struct workload *w)
 {
+	bool checks = workload_edit_has_checks(w);
+
 	w->dirty = false;
 	if (w->edit || w->respec)
 		write_row(c, w);
+	if (checks)
+		tell_checks(c, w);
 	workload_edit_free(w);
 	write_events(c, w);
 }

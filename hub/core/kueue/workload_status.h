@@ -97,8 +97,9 @@ void workload_deactivate(struct core *c, struct workload *w);
 /* The status text with the edit applied, into `out`; *ret_finished as it then is. */
 void workload_status_write(const struct workload *w, struct span stored, usec now, struct buf *out,
 			   bool *ret_finished);
-/* Whether the edit records an admission; deactivates. */
+/* Whether the edit records an admission; is about checks; deactivates. */
 bool workload_edit_admits(const struct workload *w);
+bool workload_edit_has_checks(const struct workload *w);
 bool workload_edit_deactivates(const struct workload *w);
 void workload_edit_free(struct workload *w);
 

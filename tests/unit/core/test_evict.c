@@ -116,8 +116,8 @@ static void rejected_checks_are_named(void **state)
 	answer(w, "one", "Rejected", 0, "Rejected");
 	assert_string_equal(of(w, "one", "Evicted", "reason"), "DeactivatedDueToAdmissionCheck");
 	assert_string_equal(of(w, "one", "Evicted", "message"),
-			    "The workload is deactivated due to Admission check(s): "
-			    "budget,licence, were rejected");
+			    "The workload is deactivated due to AdmissionChecks in Rejected "
+			    "state: \"budget\" (no); \"licence\"");
 }
 
 #define STORY(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)

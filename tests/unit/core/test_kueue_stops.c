@@ -219,7 +219,9 @@ static void hold_lets_run_what_runs_and_drain_takes_it_back(void **state)
 	world_settle(w);
 	assert_non_null(model_copy(m, "default", "one"));
 	assert_null(model_copy(m, "default", "two"));
-	assert_string_equal(of_job(w, "two", "QuotaReserved", "reason"), "OnHold");
+	assert_string_equal(of_job(w, "two", "QuotaReserved", "reason"), "Suspended");
+	assert_string_equal(of_job(w, "two", "QuotaReserved", "message"),
+			    "ClusterQueue cq is inactive");
 	assert_int_equal(
 	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq", "{'spec':{'stopPolicy':'HoldAndDrain'}}"),
 	    ERR_NONE);

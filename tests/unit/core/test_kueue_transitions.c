@@ -65,7 +65,7 @@ static void stop_queue(struct world *w, uint16_t type, const char *ns, const cha
 static void says_released(struct world *w, const char *job, const char *why, const char *sentence)
 {
 	says(w, job, "Evicted", "True", why, sentence);
-	says(w, job, "QuotaReserved", "False", "Pending", sentence);
+	says(w, job, "QuotaReserved", "False", "PendingEvaluation", sentence);
 	says(w, job, "Admitted", "False", "NoReservation", "The workload has no reservation");
 	assert_string_equal(wl(w, job, "status.admission.clusterQueue"), "");
 }
@@ -81,7 +81,7 @@ static void admission_is_told(void **state)
 	says(w, "one", "Evicted", "", "", "");
 	says(w, "one", "Requeued", "", "", "");
 	says(w, "one", "PodsReady", "True", "Started",
-	     "All pods were ready or succeeded since the workload admission");
+	     "All pods reached readiness and the workload is running");
 	assert_int_equal(events(w, "one", "QuotaReserved",
 				"Quota reserved in ClusterQueue cq, wait time since queued was 0s"),
 			 1);
@@ -272,8 +272,16 @@ static void who_waits_may_be_deactivated_too(void **state)
 	says(w, "two", "QuotaReserved", "False", "WaitingForQuota", "");
 	patch_workload(w, "two", "{'spec':{'active':false}}");
 	says(w, "two", "QuotaReserved", "False", "Deactivated", "The workload is deactivated");
+	/* Kueue tells the eviction of one that holds nothing too, without an event. */
+	says(w, "two", "Evicted", "True", "Deactivated", "The workload is deactivated");
+	assert_string_equal(wl(w, "two", "status.schedulingStats.evictions.0.reason"),
+			    "Deactivated");
+	assert_int_equal(events(w, "two", "EvictedDueToDeactivated", ""), 0);
 	patch_workload(w, "two", "{'spec':{'active':true}}");
 	says(w, "two", "QuotaReserved", "False", "WaitingForQuota", "");
+	patch_workload(w, "two", "{'spec':{'active':false}}");
+	assert_string_equal(wl(w, "two", "status.schedulingStats.evictions.0.count"), "1");
+	patch_workload(w, "two", "{'spec':{'active':true}}");
 	assert_string_equal(of_job(w, "two", "Requeued", "status"), "");
 }
 
@@ -282,12 +290,14 @@ static void a_drained_queue_holds_back_until_it_restarts(void **state)
 {
 	static const struct {
 		uint16_t type;
-		const char *ns, *name, *evicted, *sentence, *restarted, *back;
+		const char *ns, *name, *evicted, *sentence, *inactive, *restarted, *back;
 	} queues[] = {
 	    {TYPE_CLUSTER_QUEUE, "", "cq", "ClusterQueueStopped", "The ClusterQueue is stopped",
-	     "ClusterQueueRestarted", "The ClusterQueue was restarted after being stopped"},
+	     "ClusterQueue cq is inactive", "ClusterQueueRestarted",
+	     "The ClusterQueue was restarted after being stopped"},
 	    {TYPE_LOCAL_QUEUE, "default", "lq", "LocalQueueStopped", "The LocalQueue is stopped",
-	     "LocalQueueRestarted", "The LocalQueue was restarted after being stopped"},
+	     "LocalQueue lq is inactive", "LocalQueueRestarted",
+	     "The LocalQueue was restarted after being stopped"},
 	};
 	struct world *w = *state;
 	char event[64];
@@ -297,7 +307,7 @@ static void a_drained_queue_holds_back_until_it_restarts(void **state)
 		stop_queue(w, queues[i].type, queues[i].ns, queues[i].name, "HoldAndDrain");
 		says(w, "one", "Evicted", "True", queues[i].evicted, queues[i].sentence);
 		says(w, "one", "Requeued", "False", queues[i].evicted, queues[i].sentence);
-		says(w, "one", "QuotaReserved", "False", "OnHold", "");
+		says(w, "one", "QuotaReserved", "False", "Suspended", queues[i].inactive);
 		(void)snprintf(event, sizeof(event), "EvictedDueTo%s", queues[i].evicted);
 		assert_int_equal(events(w, "one", event, queues[i].sentence), 1);
 		world_restart(w);
@@ -401,7 +411,8 @@ static void answer(struct world *w, const char *state, const char *more)
 
 static void a_check_that_says_retry_backs_off(void **state)
 {
-	static const char sentence[] = "At least one admission check is false";
+	static const char sentence[] =
+	    "Evicted due to AdmissionCheck in Retry state: \"budget\" (because)";
 	struct world *w = *state;
 
 	begin_with_check(w, "{}");
@@ -435,7 +446,8 @@ static void a_check_that_says_retry_backs_off(void **state)
 static void a_check_that_rejects_deactivates(void **state)
 {
 	static const char sentence[] =
-	    "The workload is deactivated due to Admission check(s): budget, were rejected";
+	    "The workload is deactivated due to AdmissionCheck in Rejected state: "
+	    "\"budget\" (because)";
 	struct world *w = *state;
 
 	begin_with_check(w, "{}");
@@ -443,8 +455,8 @@ static void a_check_that_rejects_deactivates(void **state)
 	says(w, "one", "Evicted", "True", "DeactivatedDueToAdmissionCheck", sentence);
 	says(w, "one", "Requeued", "False", "DeactivatedDueToAdmissionCheck", sentence);
 	assert_int_equal(events(w, "one", "AdmissionCheckRejected",
-				"Deactivating workload because AdmissionCheck for budget was "
-				"Rejected: because"),
+				"Deactivated due to AdmissionCheck in Rejected state: \"budget\" "
+				"(because)"),
 			 1);
 	assert_string_equal(wl(w, "one", "spec.active"), "false");
 	assert_string_equal(wl(w, "one", "status.admissionChecks.0.message"),
@@ -466,7 +478,7 @@ static void without_the_gate_the_checks_are_told_of_too(void **state)
 	says(w, "one", "Admitted", "True", "Admitted", "");
 	answer(w, "Retry", ",'requeueAfterSeconds':120");
 	says(w, "one", "QuotaReserved", "False", "Pending",
-	     "At least one admission check is false");
+	     "Evicted due to AdmissionCheck in Retry state: \"budget\" (because)");
 	says(w, "one", "Admitted", "False", "NoReservationUnsatisfiedChecks",
 	     "The workload has no reservation and not all checks ready");
 }
