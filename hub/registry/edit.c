@@ -123,6 +123,30 @@ int edit_drop_owner(struct registry_batch *b, const struct kind *k, const struct
 	return put_tree(b, k, o, tree);
 }
 
+int edit_namespace_emptied(struct registry_batch *b, const struct kind *k,
+			   const struct store_object *o, bool *ret_others)
+{
+	auto_json *tree = NULL;
+	struct cJSON *meta;
+	bool changed = false;
+	*ret_others = false;
+	int rc = parse(b, o, &tree, &meta);
+	if (rc)
+		return rc;
+	struct cJSON *list = json_path(tree, "spec", "finalizers", NULL);
+	for (struct cJSON *it = json_first(list), *next; it; it = next) {
+		const char *v = json_value_str(it);
+		next = json_next(it);
+		if (v && strcmp(v, "kubernetes") != 0) {
+			*ret_others = true;
+		} else {
+			json_remove_child(list, it);
+			changed = true;
+		}
+	}
+	return *ret_others && changed ? put_tree(b, k, o, tree) : 0;
+}
+
 int edit_namespace_birth(const struct kind *k, struct object_draft *draft, struct span name,
 			 struct err *reterr)
 {
@@ -139,11 +163,13 @@ int edit_namespace_birth(const struct kind *k, struct object_draft *draft, struc
 	if (!labels || !spec || !status)
 		return err_set(reterr, ERR_INVALID, "metadata.labels, spec and status are objects");
 	json_set(labels, "kubernetes.io/metadata.name", json_new_span(name));
-	if (!json_is(json_get(spec, "finalizers"), JSON_ARRAY)) {
-		struct cJSON *finalizers = json_array();
-		json_append(finalizers, json_new_str("kubernetes"));
+	struct cJSON *finalizers = json_get(spec, "finalizers");
+	if (!json_is(finalizers, JSON_ARRAY)) {
+		finalizers = json_array();
 		json_set(spec, "finalizers", finalizers);
 	}
+	if (!list_has(finalizers, "kubernetes"))
+		json_append(finalizers, json_new_str("kubernetes"));
 	json_set_str(status, "phase", "Active");
 	struct object_draft made;
 	rc = object_draft_from_tree(k, tree, &made, reterr);

@@ -23,6 +23,10 @@ int edit_drop_finalizer(struct registry_batch *b, const struct kind *k,
 /* Drops the owner references to `uid`. */
 int edit_drop_owner(struct registry_batch *b, const struct kind *k, const struct store_object *o,
 		    const uint8_t uid[STORE_UID_LEN]) MUST_CHECK;
+/* A namespace whose contents are gone waits for what others put into its spec.finalizers;
+ * `kubernetes` leaves the list, and they are told by that. *ret_others: whether there are any. */
+int edit_namespace_emptied(struct registry_batch *b, const struct kind *k,
+			   const struct store_object *o, bool *ret_others) MUST_CHECK;
 /* The label and the finalizer that every namespace is born with, put into a draft. */
 int edit_namespace_birth(const struct kind *k, struct object_draft *draft, struct span name,
 			 struct err *reterr) MUST_CHECK;

@@ -4,6 +4,7 @@
  * leaves nothing behind ends the namespace.
  */
 #include "registry/namespaces.h"
+#include "registry/edit.h"
 #include "registry/registry_priv.h"
 #include <errno.h>
 
@@ -176,8 +177,11 @@ static bool end_walk(struct walk *w)
 	}
 	if (!is_empty(b, w->at.name))
 		return true; /* what this step removed is still in the snapshot: look again */
+	bool others = false;
 	int rc = registry_get(b, k, SPAN(""), name, &o);
-	if (rc == 0 && (o.flags & OBJECT_HAS_FINALIZERS))
+	if (rc == 0)
+		rc = edit_namespace_emptied(b, k, &o, &others);
+	if (rc == 0 && (others || (o.flags & OBJECT_HAS_FINALIZERS)))
 		w->at.waiting = true;
 	else if (rc == 0 && registry_delete(b, k, SPAN(""), name, PROPAGATE_BACKGROUND))
 		return true;

@@ -2,7 +2,8 @@
 #define REGISTRY_NAMESPACES_H
 /*
  * The end of a namespace: while it is Terminating its contents are removed, some rows per batch,
- * and when nothing is left, not even objects that wait for finalizers, it goes itself.
+ * and when nothing is left, not even objects that wait for finalizers, it goes itself, unless
+ * its spec.finalizers or metadata.finalizers name others, who then are waited for.
  *
  * The list in memory is read from the store at open (namespaces with a deletionTimestamp).
  */

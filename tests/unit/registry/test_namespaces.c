@@ -95,6 +95,27 @@ static void it_waits_for_finalizers_across_a_restart(void **state)
 	assert_false(exists("team"));
 }
 
+static void it_waits_for_those_that_its_spec_names(void **state)
+{
+	fixture_create(&f, &kind_namespace, "", "lent",
+		       "{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'lent','uid':"
+		       "'00000000-0000-4000-8000-000000000007'},'spec':{'finalizers':['a.b/c']}}");
+	assert_true(fixture_contains(&f, &kind_namespace, "", "lent",
+				     "'finalizers':['a.b/c','kubernetes']"));
+	fixture_delete(&f, &kind_namespace, "", "lent", PROPAGATE_DEFAULT);
+	fixture_work(&f, 64);
+	assert_true(fixture_contains(&f, &kind_namespace, "", "lent", "'finalizers':['a.b/c']"));
+	assert_int_equal(fixture_count(&f, &kind_account, "lent"), 0);
+	fixture_update(&f, &kind_namespace, "", "lent",
+		       "{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'lent','uid':"
+		       "'00000000-0000-4000-8000-000000000007','deletionTimestamp':"
+		       "'2026-01-01T00:00:00Z'},'spec':{'finalizers':[]}}",
+		       fixture_revision(&f, &kind_namespace, "", "lent"));
+	assert_int_equal(f.err.kind, ERR_NONE);
+	fixture_work(&f, 64);
+	assert_false(exists("lent"));
+}
+
 static void immortal_namespaces_are_not_deleted(void **state)
 {
 	create_namespace("kube-system", 9);
@@ -125,6 +146,7 @@ int main(void)
 	    T(deletion_empties_it_in_steps_and_then_removes_it),
 	    T(a_terminating_namespace_takes_nothing_new),
 	    T(it_waits_for_finalizers_across_a_restart),
+	    T(it_waits_for_those_that_its_spec_names),
 	    T(immortal_namespaces_are_not_deleted),
 	    T(it_may_be_made_again),
 	};
