@@ -5,6 +5,7 @@
 #include "api/impersonate.h"
 #include "api/listener.h"
 #include "api/scale.h"
+#include "kinds/types.h"
 #include "kube/discovery.h"
 #include "kube/openapi_names.h"
 
@@ -145,6 +146,12 @@ static void to_object(struct call *c)
 {
 	enum api_verb v = c->info.verb;
 	bool sub = c->info.subresource.len > 0;
+	/* None are here, and clients list them unasked (get all, cluster-info), so they may. */
+	if (c->kind->type == TYPE_SERVICE && c->kind->verbs == KIND_VERBS_READ &&
+	    !verb_is_served(c->kind, v)) {
+		refuse_kind(c);
+		return;
+	}
 	if ((c->info.watch_path && c->request->method != HTTP_GET) || !verb_is_served(c->kind, v) ||
 	    (sub && (v == API_CREATE || v == API_DELETE)) ||
 	    (v == API_GET && span_is(c->info.subresource, "finalize")) ||

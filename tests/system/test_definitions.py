@@ -330,11 +330,17 @@ def story_not_run(fleet):
             check(done.returncode == 1 and all(w in done.stderr for w in (
                 "deployments.apps \"manager\" is not for this server",
                 "validatingwebhookconfigurations.admissionregistration.k8s.io \"hook\" is not",
-                "services \"svc\" is not", "Skip this step")) and
+                "it runs no services", "Skip this step")) and
                 "serviceaccount/manager" in done.stdout, f"{v}: {' '.join(how)}", done)
         shown = kubectl("api-resources", "--no-headers")
         check("deployments" not in shown, f"{v}: they are not listed", shown)
         refused(kubectl, "it runs no deployments", "get", "deployments")
+        shown = kubectl("get", "services", "-A", "--no-headers")
+        check(shown == "", f"{v}: of services, which clients list unasked, there are none", shown)
+        done = kubectl.run("get", "all", "-n", "kueue-system")
+        check(done.returncode == 0, f"{v}: so that get all is no failure", done)
+        shown = kubectl("cluster-info")
+        check(fleet.hub.url in shown, f"{v}: nor is cluster-info", shown)
 
 
 if __name__ == "__main__":
