@@ -386,6 +386,12 @@ uint64_t feed_revision(const struct feed *f)
 	return f->revision;
 }
 
+uint64_t feed_told(const struct feed *f, const struct feed_watcher *w)
+{
+	/* A watcher that is not live hears nothing of the feed. */
+	return w->group && f->revision > w->cursor ? f->revision : w->cursor;
+}
+
 /* ---- making and unmaking ---- */
 
 struct feed *feed_create(struct store *store, struct mailbox *mailbox)

@@ -99,6 +99,9 @@ void feed_wake(struct feed *f);
 /* The one observer of a feed; borrowed, before the loop runs. */
 void feed_observe(struct feed *f, const struct feed_observer *o);
 uint64_t feed_revision(const struct feed *f); /* rows up to here went through */
+/* Up to where a watcher has been told all, when nothing is queued for it. One that has just caught
+ * up from the log may be ahead of the feed. */
+uint64_t feed_told(const struct feed *f, const struct feed_watcher *w);
 
 /* Makes a watcher live: it gets every row after w->cursor from now on, which must be at least
  * feed_revision(). ns absent: all; name absent: all. */

@@ -58,14 +58,6 @@ static void fail_stream(struct watch *w, enum err_kind kind, const char *words)
 	watch_close(w, true);
 }
 
-/* Up to where it has been told all, when nothing is queued. One that has just caught up from the
- * log may be ahead of the feed. */
-static uint64_t told_until(const struct watch *w)
-{
-	uint64_t feed = w->phase == WATCH_LIVE ? feed_revision(call_feed(w->call)) : 0;
-	return feed > w->feed.cursor ? feed : w->feed.cursor;
-}
-
 /* What is queued, a last bookmark where asked for, the last chunk. */
 static void end_well(struct call *c)
 {
@@ -80,7 +72,7 @@ static void end_well(struct call *c)
 			feed_queue_pop(&w->feed.queue);
 		}
 		if (w->options.bookmarks)
-			watch_write_bookmark(w, told_until(w), false, &out);
+			watch_write_bookmark(w, feed_told(call_feed(c), &w->feed), false, &out);
 		if (out.len)
 			http_stream_write(c->x, buf_span(&out));
 	}
@@ -153,8 +145,9 @@ static void on_tick(struct call *c, usec now)
 	    w->feed.queue.len)
 		return;
 	w->bookmark_at = now + BOOKMARK_EVERY;
-	watch_write_bookmark(w, told_until(w), false, &out);
-	feed_push_text(call_feed(c), &w->feed, told_until(w), buf_span(&out));
+	uint64_t told = feed_told(call_feed(c), &w->feed);
+	watch_write_bookmark(w, told, false, &out);
+	feed_push_text(call_feed(c), &w->feed, told, buf_span(&out));
 	buf_done(&out);
 }
 

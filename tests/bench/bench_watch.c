@@ -137,25 +137,29 @@ static bool await(const struct follower *f, uint64_t events)
 
 /* ---- figures ---- */
 
-/* The padding that makes an event EVENT_LEN bytes long, learned from one change. */
-static void fit_events(struct scene *s)
+/* One change more, and where its event is in what the follower read. */
+static uint64_t change_one(struct scene *s, const struct follower *f)
 {
-	const size_t watchers = s->n_watchers;
-	const struct timespec moment = {0, 100000000};
-	s->n_watchers = 1;
-	struct follower *f = follower_start(s, s->front.port, PATH "?watch=true");
-	await(f, OBJECTS); /* what is there comes first */
-	nanosleep(&moment, NULL);
-	uint64_t before = f->count.bytes;
+	uint64_t events = f->count.events;
 	struct http_load_result r =
 	    change(s, (struct http_load){
 			  .connections = 1, .requests = 1, .seconds = 10, .make = make_change});
-	if (!await(f, OBJECTS + 1))
+	if (!await(f, events + 1))
 		front_scene_die("watch", "a change is not told");
-	nanosleep(&moment, NULL);
-	uint64_t len = f->count.bytes - before;
-	s->padding = len < EVENT_LEN ? EVENT_LEN - len : 0;
 	http_load_done(&r);
+	return f->count.last_at;
+}
+
+/* The padding that makes an event EVENT_LEN bytes long, learned from two changes. */
+static void fit_events(struct scene *s)
+{
+	const size_t watchers = s->n_watchers;
+	s->n_watchers = 1;
+	struct follower *f = follower_start(s, s->front.port, PATH "?watch=true");
+	if (!await(f, OBJECTS)) /* what is there comes first */
+		front_scene_die("watch", "what is there is not told");
+	uint64_t first = change_one(s, f), len = change_one(s, f) - first;
+	s->padding = len < EVENT_LEN ? EVENT_LEN - len : 0;
 	follower_stop(f);
 	s->n_watchers = watchers;
 }

@@ -187,9 +187,11 @@ int http_crowd_stay(struct http_crowd *c, int seconds, struct err *reterr)
 	return rc ? err_set(reterr, ERR_UNAVAILABLE, "a watch was cut") : 0;
 }
 
-static void count_event(struct http_crowd_count *count, uint64_t now, const char *digits)
+static void count_event(struct http_crowd_count *count, uint64_t now, const char *digits,
+			uint64_t at)
 {
 	uint64_t due = strtoull(digits, NULL, 10);
+	count->last_at = at;
 	count->events++;
 	if (count->n_lags < count->max_lags)
 		count->lags[count->n_lags++] = now > due ? (double)(now - due) / 1e9 : 0;
@@ -200,10 +202,11 @@ static size_t count_events(struct http_crowd_count *count, const char *text, siz
 {
 	uint64_t now = bench_now_ns();
 	const char *at = text, *end = text + n, *found;
+	uint64_t before = count->bytes - n;
 	while ((found = memmem(at, (size_t)(end - at), MARK, MARK_LEN))) {
 		if ((size_t)(end - found) < MARK_LEN + DIGITS)
 			return (size_t)(end - found);
-		count_event(count, now, found + MARK_LEN);
+		count_event(count, now, found + MARK_LEN, before + (uint64_t)(found - text));
 		at = found + MARK_LEN + DIGITS;
 	}
 	return (size_t)(end - at) < MARK_LEN ? (size_t)(end - at) : MARK_LEN - 1;

@@ -38,6 +38,9 @@ int http_crowd_stay(struct http_crowd *c, int seconds, struct err *reterr) MUST_
  * happen, in nanoseconds of bench_now_ns(). */
 struct http_crowd_count {
 	_Atomic uint64_t events, bytes;
+	/* Bytes before the due of the event that was counted last, on a crowd of one connection:
+	 * between two of them are as many bytes as an event has. */
+	_Atomic uint64_t last_at;
 	double *lags; /* seconds between due and read, of the first max_lags events; borrowed */
 	size_t max_lags, n_lags;
 	_Atomic bool stop; /* the follower returns soon */

@@ -197,6 +197,36 @@ static void who_is_ahead_of_the_feed_is_not_told_twice(void **state)
 	leave(&a);
 }
 
+/* A bookmark names no revision before that of an event that was sent, nor one whose rows a watcher
+ * has not been told. */
+static void what_a_watcher_was_told_never_goes_back(void **state)
+{
+	struct listener ahead, live;
+	(void)state;
+	join(&live, "", 0);
+	uint64_t before = feed_revision(w.feed);
+	put("one", "x", 10);
+	put("two", "x", 10);
+	join(&ahead, "", store_revision(w.store)); /* from the log, and the feed has not read it */
+	assert_true(feed_revision(w.feed) < store_revision(w.store));
+	assert_int_equal(feed_told(w.feed, &ahead.feed), store_revision(w.store));
+	assert_int_equal(feed_told(w.feed, &live.feed), before);
+	settle();
+	assert_int_equal(feed_told(w.feed, &live.feed), store_revision(w.store));
+	leave(&live);
+	join(&live, "l=y", 0);
+	put("three", "x", 10); /* which is nothing to the second one */
+	settle();
+	assert_int_equal(live.events, 0);
+	assert_int_equal(feed_told(w.feed, &live.feed), store_revision(w.store));
+	feed_leave(w.feed, &live.feed);
+	put("four", "x", 10);
+	settle();
+	assert_int_equal(feed_told(w.feed, &live.feed), live.feed.cursor);
+	leave(&live);
+	leave(&ahead);
+}
+
 static void long_texts_are_told_in_several_frames(void **state)
 {
 	struct listener a;
@@ -272,6 +302,7 @@ int main(void)
 	    test(rows_of_one_read_are_one_frame_in_their_order),
 	    test(a_selector_makes_frames_of_its_own),
 	    test(who_is_ahead_of_the_feed_is_not_told_twice),
+	    test(what_a_watcher_was_told_never_goes_back),
 	    test(long_texts_are_told_in_several_frames),
 	    test(what_comes_while_the_feed_rests_is_told_without_another_wake),
 	    test(who_takes_nothing_is_overrun_beside_one_who_reads),
