@@ -7,6 +7,7 @@
 #include "core/job.h"
 #include "core/kueue/admission_ask.h"
 #include "core/kueue/admission_record.h"
+#include "core/kueue/check_updates.h"
 #include "core/kueue/claim.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
@@ -332,9 +333,21 @@ void admission_checks_ready(struct core *c, struct workload *w)
 	c->pump_wanted = true;
 }
 
+/* What its checks ask of its pods cannot be; nor is it tried again. */
+static bool is_contradicted(struct core *c, struct workload *w)
+{
+	auto_buf words = BUF_MAX(4096);
+
+	if (!w->job || !check_updates_conflict(c, w, &words))
+		return false;
+	evict_by_conflict(c, w, words.ptr);
+	return true;
+}
+
 bool admission_start(struct core *c, struct workload *w)
 {
-	if (!w->unit || w->unit->state != KUEUE_RESERVING || !w->ready_to_place || !place(c, w))
+	if (!w->unit || w->unit->state != KUEUE_RESERVING || !w->ready_to_place ||
+	    is_contradicted(c, w) || !place(c, w))
 		return false;
 	bool had_checks = !w->ahead;
 	w->ready_to_place = w->ahead = false;

@@ -4,6 +4,7 @@
 #include "core/admission/settle.h"
 #include "core/admission/starvation.h"
 #include "core/job.h"
+#include "core/kueue/check_updates.h"
 #include "core/kueue/topology.h"
 #include "core/kueue/workload_restore.h"
 
@@ -48,6 +49,7 @@ struct job_term *admission_terms(const struct core *c, const struct workload *w,
 				terms[i].topology = topology;
 		}
 	}
+	check_updates_terms(c, w, mem, terms, n);
 	return terms;
 }
 

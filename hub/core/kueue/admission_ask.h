@@ -2,9 +2,9 @@
 #define CORE_KUEUE_ADMISSION_ASK_H
 /*
  * What a workload asks of a member with the flavors that it would get: the node labels and
- * tolerations of those flavors, and fewer pods where it is admitted in part, go into what its gang
- * asks. And the asks that no member took: the workload is parked with them, one for each of the
- * flavors that were tried, until placement has room again.
+ * tolerations of those flavors, those that its checks add, and fewer pods where it is admitted in
+ * part, go into what its gang asks. And the asks that no member took: the workload is parked with
+ * them, one for each of the flavors that were tried, until placement has room again.
  */
 #include "core/kueue/workload.h"
 

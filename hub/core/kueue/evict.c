@@ -287,6 +287,15 @@ bool evict_by_checks(struct core *c, struct workload *w, const struct kueue_chec
 	return true;
 }
 
+void evict_by_conflict(struct core *c, struct workload *w, const char *words)
+{
+	const struct kueue_check rejected = {.state = KUEUE_CHECK_REJECTED};
+	struct kueue_life life = life_of(c, w);
+	struct kueue_loss_plan p = kueue_lifecycle_checked(&life, &rejected, 1, c->now);
+
+	carry_out(c, w, &p, words);
+}
+
 /* ---- given back ---- */
 
 static void reset_checks(struct core *c, struct workload *w)

@@ -37,6 +37,9 @@ void evict_deactivated(struct core *c, struct workload *w);
 bool evict_by_checks(struct core *c, struct workload *w, const struct kueue_check *checks,
 		     size_t n);
 
+/* What its checks say of its pods cannot be (check_updates.h): it is deactivated with the words. */
+void evict_by_conflict(struct core *c, struct workload *w, const char *words);
+
 /* Its pods are gone: quota is free, and it waits again: Requeued says whether it is held back. */
 void evict_released(struct core *c, struct workload *w);
 /* Requeued=False that what has happened since undoes becomes True. */

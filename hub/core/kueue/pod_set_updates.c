@@ -6,25 +6,15 @@
 
 #define MAX_LABEL 63
 
-/* Members of an object's text, behind what stands in `out`. */
+/* Members of an object's text, behind what stands in `out`: those whose key does not yet. Two that
+ * say the same stand there once; two that differ were refused before (check_updates.h). */
 static void add_members(struct span object, struct buf *out)
-{
-	struct span key, value;
-
-	if (json_text_type(object) != JSON_OBJECT)
-		return;
-	for (size_t pos = 0; json_text_next(object, &pos, &key, &value);) {
-		buf_addf(out, "%s\"%.*s\":", out->len ? "," : "", SPAN_ARGS(key));
-		buf_add_span(out, value);
-	}
-}
-
-/* Those whose key does not stand in `out` yet. */
-static void add_new_members(struct span object, struct buf *out)
 {
 	struct span key, value, was;
 
-	for (size_t pos = 0; object.len && json_text_next(object, &pos, &key, &value);) {
+	if (!object.len || json_text_type(object) != JSON_OBJECT)
+		return;
+	for (size_t pos = 0; json_text_next(object, &pos, &key, &value);) {
 		auto_buf so_far = BUF_INIT, name = BUF_INIT;
 		buf_addf(&so_far, "{%s}", out->len ? out->ptr : "");
 		buf_add_span(&name, key);
@@ -81,7 +71,8 @@ static void add_flavor(struct core *c, uint32_t flavor, struct update *u)
 		add_elements(part, &u->tolerations);
 }
 
-/* status.admissionChecks[].podSetUpdates of this pod set. */
+/* status.admissionChecks[].podSetUpdates of this pod set; with contradictions it does not start
+ * (check_updates.h). */
 static void add_checks(struct span status, struct span set, struct update *u)
 {
 	struct span checks, check, updates, one, part;
@@ -123,7 +114,7 @@ static void add_set(struct core *c, const struct workload *w, size_t i, struct s
 		add_label(&u, "kueue.x-k8s.io/local-queue-name", w->queue->name);
 	for (uint32_t k = 0; k < w->sets[i].n_flavors; k++)
 		add_flavor(c, w->sets[i].flavors[k], &u);
-	add_new_members(domain_of_set(w->job->domains, i), &u.selector);
+	add_members(domain_of_set(w->job->domains, i), &u.selector);
 	add_checks(status, name, &u);
 	buf_add_str(out, "{\"name\":");
 	buf_add_json_str(out, own->name);
