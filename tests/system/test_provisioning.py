@@ -342,6 +342,92 @@ def story_two_checks_ask_for_nodes_of_two_kinds(fleet):
     until("its requests are gone", lambda: not fleet.client.items("provisioningrequests"))
 
 
+RACK = "cloud.example.com/rack"
+RACKS = QUEUES.replace("""metadata:
+  name: "default-flavor"
+""", """metadata:
+  name: "default-flavor"
+spec:
+  nodeLabels: {cloud.google.com/gke-nodepool: queued}
+  topologyName: racks
+""", 1) + """
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: Topology
+metadata:
+  name: racks
+spec:
+  levels:
+  - nodeLabel: cloud.example.com/rack
+"""
+
+
+def story_places_are_found_when_the_nodes_have_come(fleet):
+    """Kueue's second pass: which rack a job gets is known when its nodes say where they stand"""
+    fleet.start_hub()
+    sim = fleet.start_sim("gpus", [plain(), pool("queued", delay="1s")])
+    fleet.join(sim)
+    k = kubectl(fleet)
+    k("create", "-f", "-", stdin=RACKS)
+    k("wait", "--for=condition=Active", "--timeout=60s", "clusterqueue/dws-cluster-queue")
+    workloads = fleet.watch("workloads")
+    job = sample_job("placed", "queued", pods=2)
+    job["spec"]["template"]["metadata"]["annotations"][
+        "kueue.x-k8s.io/podset-required-topology"] = RACK
+    k("create", "-f", "-", stdin=job)
+    # The nodes that come stand in no rack yet.
+    workloads.await_state("its check is Ready, its places are not known", of_job(
+        "placed", lambda o: (condition(o, "Admitted") or {}).get("reason") ==
+        "PendingDelayedTopologyRequests"))
+    [w] = fleet.client.items("workloads", "default")
+    [given] = w["status"]["admission"]["podSetAssignments"]
+    check(given["delayedTopologyRequest"] == "Pending" and "topologyAssignment" not in given and
+          w["status"]["admissionChecks"][0]["state"] == "Ready" and
+          condition(w, "Admitted")["message"] == "There are pending delayed topology requests",
+          "kubectl get workload: delayedTopologyRequest is Pending", w["status"])
+    for n in sim.client.items("nodes"):
+        if n["metadata"]["name"].startswith("queued-"):
+            sim.client.patch("nodes", n["metadata"]["name"],
+                             {"metadata": {"labels": {RACK: "r1"}}}, namespace=None)
+    workloads.await_state("it is admitted", of_job("placed", lambda o: is_true(o, "Admitted")))
+    [w] = fleet.client.items("workloads", "default")
+    [given] = w["status"]["admission"]["podSetAssignments"]
+    check(given["delayedTopologyRequest"] == "Ready" and
+          given["topologyAssignment"]["levels"] == [RACK] and
+          "r1" in json.dumps(given["topologyAssignment"]), "and says which rack it has", given)
+    fleet.watch("jobs").await_object("placed", "completes", lambda o: is_true(o, "Complete"))
+
+
+def story_what_came_is_kept_for_its_consumer(fleet):
+    """Between Provisioned and the job that names it nobody else gets a request's nodes"""
+    fleet.start_hub()
+    sim = fleet.start_sim("gpus", [plain(), pool("queued", count=1, delay="1s")])
+    fleet.join(sim)
+    k = kubectl(fleet)
+    k("apply", "-f", "-", stdin=template("pods", "queued"))
+    k("apply", "-f", "-", stdin=request("hand", "pods", count=2))
+    fleet.watch("provisioningrequests").await_object("hand", "is provisioned",
+                                                     lambda o: is_true(o, "Provisioned"))
+    until("the hub sees its node", lambda: any(
+        "queued-" in n["metadata"]["name"] for n in fleet.client.items("nodes")))
+    # It tolerates everything, and asks for nodes of that pool; no queue holds it.
+    lurks = sample_job("lurks", "queued", duration="1s")
+    del lurks["metadata"]["labels"], lurks["spec"]["suspend"]
+    lurks["spec"]["template"]["spec"]["tolerations"] = [{"operator": "Exists"}]
+    k("create", "-f", "-", stdin=lurks)
+    why = fleet.muster("why", "job/lurks").stdout
+    check("NO placement" in why, "muster why: another job has no place there", why)
+    taker = sample_job("takes", "queued", pods=2, duration="2s")
+    del taker["metadata"]["labels"], taker["spec"]["suspend"]
+    taker["spec"]["template"]["metadata"]["annotations"][CONSUME[0]] = "hand"
+    k("create", "-f", "-", stdin=taker)
+    fleet.watch("jobs").await_object("takes", "completes", lambda o: is_true(o, "Complete"))
+    runs = sorted(sim.runs(), key=lambda r: r["start"])
+    check([r["pod"].startswith("takes-") for r in runs[:2]] == [True, True] and
+          all(r["node"].startswith("queued-") for r in runs[:2]),
+          "its consumer has them, though it came later", runs)
+
+
 def story_nodes_go_when_their_time_is_up(fleet):
     """maxRunDurationSeconds: CapacityRevoked, pods and nodes go, the job is deactivated"""
     fleet.start_hub()
