@@ -32,8 +32,8 @@ static void add_facts(const struct fleet *f, const struct ask *a, struct verdict
 		v->since_us = c->ready_since_us;
 	if (v->code == VERDICT_STALE)
 		v->since_us = c->fresh_since_us;
-	if (v->code == VERDICT_CONFLICT)
-		v->why = placement_refused(&a->placement, c->name);
+	if (v->code == VERDICT_CONFLICT || v->code == VERDICT_FAILED_THERE)
+		v->why = placement_refused(&a->placement, c->name)->why;
 	if (v->code == VERDICT_TAINTED)
 		v->taint = *toleration_first_untolerated(
 		    c->taints, c->n_taints, a->placement.tolerations, a->placement.n_tolerations);

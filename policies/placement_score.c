@@ -86,12 +86,13 @@ static bool serves(const struct cluster_spec *c, const struct api_kind *kind)
 	return false;
 }
 
-struct span placement_refused(const struct placement_spec *p, struct span cluster)
+const struct placement_refusal *placement_refused(const struct placement_spec *p,
+						  struct span cluster)
 {
 	for (size_t i = 0; i < p->n_refusals; i++)
 		if (span_eq(p->refusals[i].cluster, cluster))
-			return p->refusals[i].why;
-	return SPAN_NONE;
+			return &p->refusals[i];
+	return NULL;
 }
 
 enum verdict_code placement_candidate(const struct fleet *f, const struct ask *a, uint32_t cluster,
@@ -101,6 +102,9 @@ enum verdict_code placement_candidate(const struct fleet *f, const struct ask *a
 
 	if (!find_group(&a->placement, c, ret_group))
 		return VERDICT_AFFINITY_MISMATCH;
+	const struct placement_refusal *no = placement_refused(&a->placement, c->name);
+	if (no && no->failed)
+		return VERDICT_FAILED_THERE;
 	if (!c->ready)
 		return VERDICT_NOT_READY;
 	if (!c->fresh)
@@ -112,9 +116,7 @@ enum verdict_code placement_candidate(const struct fleet *f, const struct ask *a
 		return VERDICT_TAINTED;
 	if (!serves(c, &a->kind))
 		return VERDICT_API_MISSING;
-	if (placement_refused(&a->placement, c->name).len)
-		return VERDICT_CONFLICT;
-	return VERDICT_FITS;
+	return no ? VERDICT_CONFLICT : VERDICT_FITS;
 }
 
 enum fit_mode placement_mode(const struct fleet *f, const struct ask *a, uint32_t cluster)

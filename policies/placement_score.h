@@ -9,7 +9,8 @@
 #include "policies/placer.h"
 
 /* Why a cluster is refused to these jobs; empty when it is not. */
-struct span placement_refused(const struct placement_spec *p, struct span cluster);
+const struct placement_refusal *placement_refused(const struct placement_spec *p,
+						  struct span cluster);
 
 /* VERDICT_FITS when the cluster is a candidate, `ret_group` then being its first affinity group;
  * else why it is none. */

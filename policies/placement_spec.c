@@ -83,7 +83,8 @@ struct placement_spec placement_spec_dup(struct arena *a, const struct placement
 	}
 	for (size_t i = 0; i < from->n_refusals; i++)
 		refusals[i] = (struct placement_refusal){arena_span(a, from->refusals[i].cluster),
-							 arena_span(a, from->refusals[i].why)};
+							 arena_span(a, from->refusals[i].why),
+							 from->refusals[i].failed};
 	to.only = label_values_dup(a, from->only, from->n_only);
 	to.affinities = aff;
 	to.tolerations = tol;

@@ -39,9 +39,10 @@ struct spread_constraint { /* accepted and kept; one cluster satisfies or ignore
 };
 
 /* A cluster that cannot take these jobs now, whatever room it has, and why: a sentence. Not a
- * policy's word but the core's, which has seen a conflict there. */
+ * policy's word but the core's, which has seen a conflict there, or the jobs fail (failover.h). */
 struct placement_refusal {
 	struct span cluster, why;
+	bool failed;
 };
 
 struct placement_spec {

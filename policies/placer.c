@@ -236,6 +236,7 @@ static void put_placement(struct buf *b, const struct placement_spec *s)
 	for (size_t i = 0; i < s->n_refusals; i++) {
 		put_span(b, s->refusals[i].cluster);
 		put_span(b, s->refusals[i].why);
+		put_num(b, s->refusals[i].failed);
 	}
 	put_num(b, s->sum_of_free);
 }

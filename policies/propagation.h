@@ -15,6 +15,7 @@
  * live until that policy is put again or removed. One claimed object keeps its policy: stickiness
  * is core's business, not this one's.
  */
+#include "policies/failover.h"
 #include "policies/placement_spec.h"
 
 struct resource_selector {
@@ -36,8 +37,8 @@ struct propagation_policy {
 	bool suspend_dispatching; /* suspension.dispatching */
 	bool propagate_deps;
 	bool preserve_on_deletion;
-	bool has_failover; /* accepted; has no effect yet */
-	uint64_t revision; /* core's; not compared */
+	struct failover_rule failover; /* failover.application */
+	uint64_t revision;	       /* core's; not compared */
 };
 
 enum {

@@ -18,6 +18,7 @@ static const struct {
     [VERDICT_CORDONED] = {"Cordoned", DECIDER_CLUSTER_ADMIN, false, 8},
     [VERDICT_NO_NODES] = {"NoNodes", DECIDER_CLUSTER_ADMIN, false, 7},
     [VERDICT_CONFLICT] = {"Conflict", DECIDER_CLUSTER_ADMIN, false, 6},
+    [VERDICT_FAILED_THERE] = {"ApplicationFailure", DECIDER_USER, true, 6},
     [VERDICT_NODE_TAINTED] = {"Tainted", DECIDER_USER, true, 5},
     [VERDICT_TAINTED] = {"Tainted", DECIDER_POLICY_OWNER, true, 4},
     [VERDICT_TOO_SMALL] = {"TooSmall", DECIDER_USER, true, 3},

@@ -29,6 +29,7 @@ enum verdict_code {
 	VERDICT_BACKOFF,  /* this job was just refused or taken back there */
 	VERDICT_RESERVED, /* it fits, but the cluster is kept free for a gang that starves */
 	VERDICT_CONFLICT, /* something it needs is there under the same name, and not the hub's */
+	VERDICT_FAILED_THERE, /* the job was there and failed (failover.h) */
 	VERDICT_MAX,
 	VERDICT_INVALID = -22,
 };
@@ -53,8 +54,8 @@ struct verdict {
 	uint32_t better_by;	       /* LOWER_SCORE: enum verdict_better */
 	struct taint taint;	       /* TAINTED: borrowed from the fleet */
 	struct span api_version, kind; /* API_MISSING: borrowed from the ask */
-	struct span why;	       /* CONFLICT: a sentence, borrowed from the ask */
-	const struct shape *shape;     /* for set names; borrowed from the ask */
+	struct span why;	   /* CONFLICT, FAILED_THERE: a sentence, borrowed from the ask */
+	const struct shape *shape; /* for set names; borrowed from the ask */
 };
 
 /* What made another cluster preferred, in the order in which scores are compared. */

@@ -299,6 +299,7 @@ size_t verdict_sentence(const struct fleet *f, const struct verdict *v, int64_t 
 		add(&t, "the cluster is kept free for a larger job that has waited long");
 		break;
 	case VERDICT_CONFLICT:
+	case VERDICT_FAILED_THERE:
 		add(&t, "%.*s", SPAN_ARGS(v->why));
 		break;
 	default:
@@ -356,6 +357,7 @@ size_t verdict_remedy(const struct fleet *f, const struct verdict *v, char *out,
 	    [VERDICT_RESERVED] =
 		"time; a job whose activeDeadlineSeconds ends before then may still start",
 	    [VERDICT_CONFLICT] = "the object on the cluster removed or renamed, or made the same",
+	    [VERDICT_FAILED_THERE] = "an edit of the job, which may then run there again",
 	};
 	struct text t = text_on(out, size);
 
@@ -405,6 +407,7 @@ static void say_part(const struct fleet *f, const struct verdict *v, char *out, 
 	    [VERDICT_API_MISSING] = "cluster(s) did not have the API resource",
 	    [VERDICT_BACKOFF] = "cluster(s) were backed off",
 	    [VERDICT_RESERVED] = "cluster(s) were kept free for a larger job",
+	    [VERDICT_FAILED_THERE] = "cluster(s) had failed the job",
 	};
 	const struct resource_table *names = fleet_resource_names(f);
 	struct text t = text_on(out, size);

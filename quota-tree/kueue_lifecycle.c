@@ -91,7 +91,8 @@ const char *kueue_lifecycle_back(const struct kueue_life *w, const char *evicted
 				 bool cluster, int64_t now, const char **ret_message)
 {
 	*ret_message = NULL;
-	if (strcmp(evicted_as, "Preempted") == 0 || strcmp(evicted_as, "NodeFailures") == 0)
+	if (strcmp(evicted_as, "Preempted") == 0 || strcmp(evicted_as, "NodeFailures") == 0 ||
+	    strcmp(evicted_as, "ApplicationFailure") == 0)
 		return evicted_as;
 	if (strncmp(evicted_as, "Deactivated", strlen("Deactivated")) == 0) {
 		*ret_message = "The workload was reactivated";

@@ -96,10 +96,10 @@ struct kueue_loss_plan kueue_lifecycle_checked(const struct kueue_life *w,
 
 /* Whether who was evicted as `evicted_as` (the whole reason of Evicted, "DeactivatedDueTo..." too)
  * and holds nothing any more may come back: the reason of Requeued=True, or NULL while it is held
- * back, when Requeued=False says `evicted_as`. Preemption and NodeFailures hold nobody back; a
- * timeout or a check does until requeue_at, a deactivation until it is active again, a stopped
- * queue until that queue is open (`local`, `cluster`: it exists). *ret_message is Kueue's sentence,
- * NULL where it repeats the eviction's. */
+ * back, when Requeued=False says `evicted_as`. Preemption, NodeFailures and the hub's own
+ * ApplicationFailure hold nobody back; a timeout or a check does until requeue_at, a deactivation
+ * until it is active again, a stopped queue until that queue is open (`local`, `cluster`: it
+ * exists). *ret_message is Kueue's sentence, NULL where it repeats the eviction's. */
 const char *kueue_lifecycle_back(const struct kueue_life *w, const char *evicted_as, bool local,
 				 bool cluster, int64_t now, const char **ret_message);
 

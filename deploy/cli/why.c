@@ -168,6 +168,14 @@ static void print_submitter(const struct cJSON *asks, struct buf *out)
 	buf_add_char(out, '\n');
 }
 
+/* Where it failed before; failover.application sent it on. */
+static void print_failover(const struct cJSON *failover, struct buf *out)
+{
+	json_foreach (json_get(failover, "clusters"), k)
+		buf_addf(out, "FAILED on %s at %s: it goes elsewhere, until its spec is edited\n",
+			 json_str(k, "cluster"), json_str(k, "failedAt"));
+}
+
 static void print_why(const struct cJSON *tree, struct buf *out)
 {
 	const struct cJSON *job = json_get(tree, "job");
@@ -189,6 +197,7 @@ static void print_why(const struct cJSON *tree, struct buf *out)
 		buf_addf(out, "WHY    %s%s%s\n", reason, message && message[0] ? ": " : "",
 			 message ? message : "");
 	why_next_print(tree, out);
+	print_failover(json_get(tree, "failover"), out);
 	buf_addf(out, "POLICY %s\n", json_str(tree, "policy"));
 	if (json_get(tree, "submitter") && (!cluster || !cluster[0]))
 		print_submitter(json_get(tree, "submitter"), out);

@@ -7,6 +7,9 @@ static const struct advice {
 	const char *text;
 } advices[] = {
     {"AdmissionGated", "whoever set the gate takes it away"},
+    {"ApplicationFailure",
+     "wait: its policy places it on another cluster; what went wrong: kubectl describe, muster "
+     "logs"},
     {"ExceedsMaxQuota",
      "ask for less, or have the quota's admin raise nominalQuota or borrowingLimit: as they are, "
      "it never fits"},

@@ -1,5 +1,6 @@
 #include "core/binding.h"
 
+#include "core/admission/failover.h"
 #include "core/admission/pump.h"
 #include "core/dispatch/amend.h"
 #include "core/job.h"
@@ -13,8 +14,10 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* Older versions: 5 has no target, 4 no domains, 3 no finished_at, 2 no priority either. */
-#define DIGEST_VERSION	6
+/* Older versions: 6 has no failover, 5 no target, 4 no domains, 3 no finished_at, 2 no priority
+ * either. */
+#define DIGEST_VERSION	7
+#define DIGEST_TARGET	6
 #define DIGEST_DOMAINS	5
 #define DIGEST_FINISHED 4
 #define DIGEST_PRIORITY 3
@@ -70,7 +73,7 @@ struct digest_head {
 	int32_t priority;
 	int64_t finished_at;
 	uint32_t domains_len;
-	uint32_t target, unused;
+	uint32_t target, failover_len; /* 0 before version 7 */
 };
 
 static size_t head_size(const struct digest_head *h)
@@ -79,7 +82,7 @@ static size_t head_size(const struct digest_head *h)
 		return offsetof(struct digest_head, finished_at);
 	if (h->version < DIGEST_DOMAINS)
 		return offsetof(struct digest_head, domains_len);
-	return h->version < DIGEST_VERSION ? offsetof(struct digest_head, target) : sizeof(*h);
+	return h->version < DIGEST_TARGET ? offsetof(struct digest_head, target) : sizeof(*h);
 }
 
 static void add_text(struct buf *b, const char *s)
@@ -90,7 +93,9 @@ static void add_text(struct buf *b, const char *s)
 static void digest_pack(const struct job *j, struct buf *out)
 {
 	struct span reason = span_of(j->top_reason);
+	auto_buf failover = BUF_INIT;
 
+	failover_pack(j, &failover);
 	reason.len = reason.len < UINT8_MAX ? reason.len : UINT8_MAX;
 	struct digest_head h = {
 	    .version = DIGEST_VERSION,
@@ -117,6 +122,7 @@ static void digest_pack(const struct job *j, struct buf *out)
 	    .finished_at = j->finished_at,
 	    .domains_len = (uint32_t)(j->domains ? strlen(j->domains) : 0),
 	    .target = j->dispatch.target,
+	    .failover_len = (uint32_t)failover.len,
 	};
 	buf_add(out, &h, sizeof(h));
 	add_text(out, j->dispatch.uid);
@@ -125,6 +131,7 @@ static void digest_pack(const struct job *j, struct buf *out)
 	buf_add_span(out, reason);
 	buf_add(out, j->assignment, j->assignment_len);
 	add_text(out, j->domains);
+	buf_add_span(out, buf_span(&failover));
 }
 
 static int digest_head(const struct store_object *o, struct digest_head *h)
@@ -135,14 +142,17 @@ static int digest_head(const struct store_object *o, struct digest_head *h)
 	memcpy(h, o->digest.ptr, o->digest.len < sizeof(*h) ? o->digest.len : sizeof(*h));
 	if (h->version < DIGEST_FINISHED)
 		h->finished_at = 0;
-	if (h->version < DIGEST_VERSION)
+	if (h->version < DIGEST_TARGET)
 		h->target = 0;
+	if (h->version < DIGEST_VERSION)
+		h->failover_len = 0;
 	if (h->version < DIGEST_DOMAINS)
 		h->domains_len = 0;
 	if (h->version > DIGEST_VERSION || h->version < DIGEST_OLDEST ||
 	    h->step >= DISPATCH_STEP_MAX || h->uid_len >= DISPATCH_UID_MAX ||
 	    o->digest.len != head_size(h) + h->uid_len + h->policy_ns_len + h->policy_name_len +
-				 h->reason_len + (uint64_t)h->assignment_len + h->domains_len)
+				 h->reason_len + (uint64_t)h->assignment_len + h->domains_len +
+				 h->failover_len)
 		return -EINVAL;
 	return 0;
 }
@@ -213,6 +223,8 @@ int binding_restore(struct job *j, const struct store_object *o)
 	rest += h.reason_len + h.assignment_len;
 	free(j->domains);
 	j->domains = h.domains_len ? xstrndup(rest, h.domains_len) : NULL;
+	if (failover_unpack(j, span_make(rest + h.domains_len, h.failover_len)) < 0)
+		return -EINVAL;
 	memcpy(j->binding_uid, o->uid, STORE_UID_LEN);
 	j->binding_exists = true;
 	return 0;
@@ -283,6 +295,7 @@ static void add_spec(const struct core *c, const struct job *j, struct buf *b)
 			buf_addf(b, ",\"replicas\":%lld", (long long)job_pods(j));
 		buf_add_str(b, "}]");
 	}
+	failover_add_tasks(c, j, b);
 	if (j->must_queue && !m)
 		buf_add_str(b, ",\"suspension\":{\"scheduling\":true}");
 	buf_add_char(b, '}');

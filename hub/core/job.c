@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/num.h"
+#include "core/admission/failover.h"
 #include "core/admission/pump.h"
 #include "core/admission/settle.h"
 #include "core/dispatch/amend.h"
@@ -233,6 +234,7 @@ void job_destroy(struct core *c, struct job *j)
 	free(j->policy_name);
 	free(j->assignment);
 	free(j->spent);
+	failover_free(j);
 	free(j->hold_detail);
 	free(j->unit_name);
 	free(j->elastic_name);

@@ -1,3 +1,4 @@
+#include "core/admission/failover.h"
 #include "core/admission/pump.h"
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
@@ -120,6 +121,7 @@ static int make_ask(struct core *c, struct job *j, const struct propagation_poli
 				span_of(j->kind->kind)};
 	multikueue_narrow(c, j, &mem, &placement);
 	placement.n_refusals = prepare_refusals(c, j, &mem, &placement.refusals);
+	failover_refuse(c, j, policy, &mem, &placement);
 	r = placer_ask_ref(c->placer, *ret_shape, &placement, &kind, ret, reterr);
 	if (r < 0)
 		fleet_shape_unref(c->fleet, *ret_shape);

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/num.h"
+#include "core/admission/failover.h"
 #include "core/admission/settle.h"
 #include "core/dispatch/dependency.h"
 #include "core/job.h"
@@ -59,7 +60,9 @@ static void job_observe(struct core *c, const struct kind *kind, const struct st
 	}
 	if (j) {
 		int64_t was = j->generation;
-		settle_changed(c, j, job_update(c, j, o));
+		bool asks = job_update(c, j, o);
+		/* Who failed it may take what it is now. */
+		settle_changed(c, j, asks || (j->failover && j->generation != was));
 		if (j->generation != was || j->amendment)
 			settle_edited(c, j);
 		return;
@@ -116,6 +119,8 @@ static void rematch(struct core *c)
 		struct job *j = e->value;
 		if (dispatch_is_free(&j->dispatch) && !j->finished && !j->deleting && !j->gone)
 			settle_offer(c, j);
+		else
+			failover_review(c, j);
 	}
 }
 

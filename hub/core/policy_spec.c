@@ -1,6 +1,8 @@
 #include "core/policy_spec.h"
 
+#include "base/clock.h"
 #include "base/json.h"
+#include "base/num.h"
 
 static struct span text_of(const struct cJSON *object, const char *key)
 {
@@ -152,6 +154,21 @@ static void resources_of(const struct cJSON *list, struct arena *mem,
 	ret->selectors = out;
 }
 
+static struct failover_rule failover_of(const struct cJSON *application)
+{
+	int64_t toleration = FAILOVER_TOLERATION_DEFAULT, grace = FAILOVER_GRACE_DEFAULT;
+
+	(void)json_int64(json_get(application, "decisionConditions"), "tolerationSeconds",
+			 &toleration);
+	(void)json_int64(application, "gracePeriodSeconds", &grace);
+	return (struct failover_rule){
+	    .enabled = application != NULL,
+	    .purge = failover_purge_from_string(text_of(application, "purgeMode")),
+	    .toleration_us = num_mul_sat(toleration, USEC_PER_SEC),
+	    .grace_us = num_mul_sat(grace, USEC_PER_SEC),
+	};
+}
+
 void policy_spec_decode(const struct cJSON *object, bool cluster_wide, struct arena *mem,
 			struct propagation_policy *ret)
 {
@@ -165,7 +182,7 @@ void policy_spec_decode(const struct cJSON *object, bool cluster_wide, struct ar
 	    .suspend_dispatching = json_bool(suspension, "dispatching", false),
 	    .propagate_deps = json_bool(spec, "propagateDeps", false),
 	    .preserve_on_deletion = json_bool(spec, "preserveResourcesOnDeletion", false),
-	    .has_failover = json_get(spec, "failover") != NULL,
+	    .failover = failover_of(json_path(spec, "failover", "application", NULL)),
 	};
 	(void)json_int64(spec, "priority", &ret->priority);
 	resources_of(json_get(spec, "resourceSelectors"), mem, ret);

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "core/admission/elastic_wait.h"
+#include "core/admission/failover.h"
 #include "core/admission/reclaim.h"
 #include "core/admission/starvation.h"
 #include "core/binding.h"
@@ -35,6 +36,8 @@ static const char *running_state(const struct job *j)
 		return "Conflict";
 	if (swap_step(j) > SWAP_SUSPECTED)
 		return "Recovering";
+	if (j->dispatch.step == DISPATCH_STARTED && j->phase == COPY_FAILED)
+		return "FailingOver";
 	if (j->dispatch.step == DISPATCH_STARTED)
 		return j->phase == COPY_RUNNING ? "Running" : "Starting";
 	return dispatch_is_free(&j->dispatch) ? "Queued" : "Placing";
@@ -68,6 +71,8 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 
 	sentence[0] = '\0';
 	*ret_position = 0;
+	if (failover_tell(c, j, sentence, size))
+		return "ApplicationFailure";
 	if (swap_words(j, &code)) {
 		(void)snprintf(sentence, size, "%s", swap_words(j, &code));
 		return code;
@@ -333,6 +338,7 @@ void query_why(struct core *c, struct job *j, struct buf *b)
 			 clock_format(j->decided_at, when), j->dispatch.epoch,
 			 dispatch_step_name(j->dispatch.step));
 	}
+	failover_add(c, j, b);
 	if (!j->finished && !j->deleting && j->workload)
 		add_kueue(c, j, b);
 	else if (!j->finished && !j->deleting) {

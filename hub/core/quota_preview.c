@@ -180,8 +180,7 @@ static void offer_all(struct preview *p)
 	for (size_t i = 0; i < MAX_OFFERS && (u = elastic_queue_next(p->queues)); i++) {
 		struct job *j = elastic_unit_owner(u);
 		if (waiting_is_parked(p->c->waiting, j->ask) ||
-		    !placement_decide(p->c->placer, j->ask, j->excluded, j->n_excluded, p->c->now,
-				      &d)) {
+		    !placement_decide(p->c->placer, j->ask, NULL, 0, p->c->now, &d)) {
 			elastic_queue_park(p->queues, u);
 			continue;
 		}

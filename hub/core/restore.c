@@ -1,6 +1,7 @@
 #include "core/restore.h"
 
 #include "base/num.h"
+#include "core/admission/failover.h"
 #include "core/admission/reclaim.h"
 #include "core/admission/settle.h"
 #include "core/assignment.h"
@@ -130,6 +131,7 @@ struct job *restore_job(struct core *c, const struct kind *kind, const struct st
 	workload_restore_job(c, j);
 	restore_unit(c, j);
 	restore_placement(c, j);
+	failover_restore(c, j);
 	if (r == 0 && j->holds)
 		swap_restore(c, j, binding_swap(&binding));
 	/* What an earlier process had under way is lost. */

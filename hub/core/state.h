@@ -190,8 +190,6 @@ struct job {
 	/* placement */
 	struct shape *shape;
 	struct ask *ask;
-	struct placement_exclusion excluded[4]; /* clusters that refused it */
-	size_t n_excluded;
 	size_t heap_at; /* place in its ask's waiting heap + 1; 0: not there */
 
 	/* queue */
@@ -230,11 +228,12 @@ struct job {
 	char *dispatch_message; /* last refusal or failure, for verdicts; or NULL */
 	char *assignment;	/* nodes of the decision (assignment.h) while it holds, or NULL */
 	size_t assignment_len;
-	char *domains;	       /* of its topology, while it holds (domain.h), or NULL */
-	uint32_t *spent;       /* by pod set: pods that came and went while it holds, or NULL */
-	struct swap *swap;     /* it lost nodes (swap/swap.h), or NULL */
-	bool spent_row;	       /* its row in the mirror exists */
-	uint32_t spent_member; /* under which number */
+	char *domains;		   /* of its topology, while it holds (domain.h), or NULL */
+	uint32_t *spent;	   /* by pod set: pods that came and went while it holds, or NULL */
+	struct swap *swap;	   /* it lost nodes (swap/swap.h), or NULL */
+	struct failover *failover; /* it failed somewhere (admission/failover.h), or NULL */
+	bool spent_row;		   /* its row in the mirror exists */
+	uint32_t spent_member;	   /* under which number */
 	enum copy_phase phase;
 
 	/* binding */

@@ -1,6 +1,7 @@
 #include "core/timers.h"
 
 #include "base/num.h"
+#include "core/admission/failover.h"
 #include "core/dispatch/courier.h"
 #include "core/dispatch/dependency.h"
 #include "core/kueue/kueue.h"
@@ -84,6 +85,7 @@ void timers_run(struct core *c)
 		else if (j->status)
 			core_job_timer(c, j, j->status_due);
 		courier_feed(c, j, &(struct dispatch_event){EVENT_TIMER});
+		failover_timer(c, j);
 		if (j->dispatch.retry_at > c->now)
 			core_job_timer(c, j, j->dispatch.retry_at);
 	}

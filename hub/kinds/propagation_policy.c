@@ -111,21 +111,40 @@ static void check_selectors(const struct kind *k, const struct cJSON *object,
 	}
 }
 
+static bool failover_is_patient(const char *purge)
+{
+	return !purge || (strcmp(purge, "Directly") != 0 && strcmp(purge, "Immediately") != 0);
+}
+
 static void check_failover(const struct cJSON *spec, const struct kind_write *w,
 			   struct field_errors *errors)
 {
 	const struct cJSON *failover = json_get(spec, "failover");
 	const struct cJSON *app = json_get(failover, "application");
+	const struct cJSON *grace = json_get(app, "gracePeriodSeconds");
 	const char *purge = json_str(app, "purgeMode");
+	int64_t seconds;
 
-	if (!failover)
-		return;
-	if (json_get(app, "gracePeriodSeconds") && purge && strcmp(purge, "Gracefully") != 0 &&
-	    strcmp(purge, "Graciously") != 0)
-		refuse(errors, FIELD_INVALID, json_get(app, "gracePeriodSeconds"),
-		       "only takes effect when purgeMode is Gracefully",
+	if (grace && purge && strcmp(purge, "Gracefully") != 0 && strcmp(purge, "Graciously") != 0)
+		refuse(errors, FIELD_INVALID, grace,
+		       "only takes effect when purgeMode is gracefully",
 		       "spec.failover.application.gracePeriodSeconds");
-	refuse_warn(w->warnings, "spec.failover has no effect yet: a failed job stays failed");
+	if (grace && json_value_int64(grace, &seconds) == 0 && seconds <= 0)
+		refuse(errors, FIELD_INVALID, grace, "must be greater than 0",
+		       "spec.failover.application.gracePeriodSeconds");
+	if (json_get(app, "statePreservation"))
+		refuse(errors, FIELD_FORBIDDEN, NULL,
+		       "state of a failed job is not carried to the next cluster by this hub; "
+		       "keep checkpoints in storage that all clusters reach",
+		       "spec.failover.application.statePreservation");
+	if (app && failover_is_patient(purge))
+		refuse_warn(w->warnings,
+			    "spec.failover.application.purgeMode: the old copy goes before the job "
+			    "is placed anew, as Directly has it");
+	if (json_get(failover, "cluster"))
+		refuse_warn(w->warnings,
+			    "spec.failover.cluster has no effect: a job leaves a cluster that is "
+			    "lost only when that is declared dead");
 }
 
 void propagation_policy_validate(const struct kind *k, const struct cJSON *object,

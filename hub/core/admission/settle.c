@@ -1,6 +1,7 @@
 #include "core/admission/settle.h"
 
 #include "core/admission/elastic_wait.h"
+#include "core/admission/failover.h"
 #include "core/admission/pump.h"
 #include "core/assignment.h"
 #include "core/binding.h"
@@ -378,6 +379,7 @@ void settle_idle(struct core *c, struct job *j, uint32_t was)
 		quota_dequeue(c, j);
 		j->finalize = true;
 	} else if (!j->finished) {
+		failover_idle(c, j, was);
 		j->phase = COPY_CREATED;
 		forget_run(c, j);
 		settle_offer(c, j);
@@ -393,7 +395,7 @@ void settle_parked(struct core *c, struct job *j)
 	core_job_dirty(c, j);
 	if (j->deleting || j->gone) {
 		courier_feed(c, j, &(struct dispatch_event){EVENT_WITHDRAW});
-	} else if (!j->finished) {
+	} else if (!j->finished && !failover_parked(c, j)) {
 		j->phase = COPY_CREATED;
 		settle_offer(c, j);
 	}

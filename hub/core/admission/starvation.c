@@ -41,8 +41,6 @@ size_t starvation_exclude(const struct core *c, const struct job *j,
 {
 	size_t n = 0;
 
-	for (size_t i = 0; j && i < j->n_excluded; i++)
-		out[n++] = j->excluded[i];
 	vec_foreach (&c->starvation->items, it) {
 		if (it->held.cluster == CLUSTER_NONE || (j && it->job == j->number) ||
 		    n == STARVATION_EXCLUSIONS)

@@ -49,8 +49,8 @@ bool starvation_may_promise(const struct core *c, const struct job *j);
 void starvation_run(struct core *c);
 usec starvation_due(const struct core *c);
 
-/* Fills out[STARVATION_EXCLUSIONS] with the clusters that this job must not go to now: its own
- * exclusions, and clusters kept free for others (reclaim.h's too). j NULL: for any job without a
+/* Fills out[STARVATION_EXCLUSIONS] with the clusters that this job must not go to now:
+ * those kept free for others (reclaim.h's too). j NULL: for any job without a
  * limit. */
 size_t starvation_exclude(const struct core *c, const struct job *j,
 			  struct placement_exclusion *out);

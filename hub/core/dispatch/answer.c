@@ -1,6 +1,7 @@
 #include "core/dispatch/answer.h"
 
 #include "base/json.h"
+#include "core/admission/failover.h"
 #include "core/admission/settle.h"
 #include "core/dispatch/amend.h"
 #include "core/dispatch/courier.h"
@@ -77,7 +78,7 @@ void answer_seen(struct core *c, struct job *j, const struct copy_info *copy)
 	if (copy->revision < j->copy_revision)
 		return;
 	j->copy_revision = copy->revision;
-	if (j->finished || !says_something(j, copy))
+	if (j->finished || !says_something(j, copy) || failover_withholds(c, j, copy->phase))
 		return;
 	schedule_status(c, j, copy);
 	if (j->dispatch.step == DISPATCH_STARTED || copy_phase_is_terminal(copy->phase))

@@ -67,6 +67,7 @@ static const char *const reasons[] = {
     "ClusterQueueStopped",
     "LocalQueueStopped",
     "NodeFailures",
+    "ApplicationFailure",
     "Deactivated",
     "DeactivatedDueToRequeuingLimitExceeded",
     "DeactivatedDueToMaximumExecutionTimeExceeded",

@@ -38,8 +38,31 @@ def policy(queue):
     return text if queue else text.replace("  suspension:\n    scheduling: true\n", "")
 
 
+def failover(text, seconds=30):
+    """What the guide's policies say of a job that fails to run."""
+    return text.replace("  placement:", f"""  failover:
+    application:
+      decisionConditions: {{tolerationSeconds: {seconds}}}
+      purgeMode: Immediately
+  placement:""")
+
+
+def breaks(sim, job):
+    """One of its containers ends badly there, as its kubelet tells."""
+    client = sim.client
+    times = {"startedAt": "2026-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:00:01Z"}
+    client.patch("pods", f"{job}-master-0", {"status": {"phase": "Failed", "containerStatuses": [{
+        "name": "pytorch", "image": "i", "imageID": "", "ready": False, "restartCount": 0,
+        "state": {"terminated": {"exitCode": 1, "reason": "Error", **times}}}]}}, suffix="/status")
+
+
 def running(o):
     return is_true(o, "Running")
+
+
+def cluster_of(binding):
+    clusters = binding["spec"].get("clusters")
+    return clusters[0]["name"] if clusters else None
 
 
 def amc(k, *args):
@@ -153,16 +176,10 @@ def story_the_guide_from_top_to_bottom(fleet):
 
 
 def story_what_else_the_guide_sets(fleet):
-    """propagateDeps, the two spellings of purgeMode, and a failover that the hub cannot do yet"""
+    """propagateDeps, and the guide's policy as it stands"""
     sims, k, _, user = start(fleet, members=("c1",))
-    more = policy(queue=False).replace("  placement:", """  failover:
-    application:
-      decisionConditions: {tolerationSeconds: 30}
-      purgeMode: Immediately
-  placement:""")
-    done = k.run("apply", "-f", "-", stdin=more)
-    check(done.returncode == 0 and "spec.failover has no effect yet" in done.stderr,
-          "the guide's policy goes in; what it says of failover is told to have no effect", done)
+    done = k.run("apply", "-f", "-", stdin=failover(policy(queue=False)))
+    check(done.returncode == 0 and not done.stderr, "the guide's policy goes in", done)
     user("create", "configmap", "settings", "--from-literal=rate=0.1")
     text = job("with-settings").replace("schedulerName: default-scheduler", "volumes: [{name: s, "
                                         "configMap: {name: settings}}]")
@@ -170,6 +187,48 @@ def story_what_else_the_guide_sets(fleet):
     fleet.watch("pytorchjobs").await_object("with-settings", "runs", running)
     copy = sims["c1"].client.get("configmaps", "settings")
     check(copy["data"] == {"rate": "0.1"}, "its ConfigMap went along", copy)
+
+
+def story_a_job_that_fails_goes_elsewhere(fleet):
+    """failover.application: a failed job leaves its cluster; when both have failed it, it failed"""
+    sims, k, admin, user = start(fleet)
+    admin("apply", "-f", "-", stdin=only(EXAMPLE, "ElasticQuotaTree"))
+    k("apply", "-f", "-", stdin=failover(policy(queue=True), seconds=2))
+    jobs, units, events = (fleet.watch(kind) for kind in ("pytorchjobs", "queueunits", "events"))
+    text = job().replace("restartPolicy: OnFailure", "restartPolicy: Never")
+    user("create", "-f", "-", stdin=text)
+    jobs.await_object("mnist", "runs", running)
+    user("create", "-f", "-", stdin=job("second"))
+    units.await_object("second-pytorchjob-rb-qu", "waits", lambda o:
+                       o.get("status", {}).get("phase") == "Enqueued")
+    bindings = fleet.watch("resourcebindings")
+    first = cluster_of(bindings.await_object("mnist-pytorchjob", "is placed", cluster_of))
+    breaks(sims[first], "mnist")
+    bindings.await_object("mnist-pytorchjob", "is unhealthy", lambda o: (
+        o["status"].get("aggregatedStatus", [{}])[0].get("health") == "Unhealthy"))
+    events.await_event("it is tolerated for a while", lambda kind, o: (
+        o["reason"] == "ApplicationFailure" and "unless it recovers" in o["message"]))
+    other = next(name for name in sims if name != first)
+    bindings.await_object("mnist-pytorchjob", "is placed on the other cluster", lambda o:
+                          cluster_of(o) == other)
+    events.await_event("it was taken back", lambda kind, o: (
+        o["reason"] == "EvictWorkloadFromClusterSucceed" and first in o["message"]))
+    jobs.await_object("mnist", "runs again", running)
+    check(not sims[first].client.find("pytorchjobs", "mnist"), "nothing is left where it failed")
+    check(not any(is_true(o, "Failed") for o in jobs.history("mnist")),
+          "in the fleet it never was Failed")
+    told = user("describe", "pytorchjob", "mnist")
+    check(in_order(told, "ScheduleBindingSucceed", "ApplicationFailure"),
+          "kubectl describe tells the story", told)
+    why = user.muster("why", "pytorchjob/mnist")
+    check(f"FAILED on {first} at " in why, "muster why tells where it failed", why)
+    check(not running(fleet.client.get("pytorchjobs", "second")),
+          "it kept its place before the second")
+    breaks(sims[other], "mnist")
+    jobs.await_object("mnist", "has failed", lambda o: is_true(o, "Failed"))
+    events.await_event("both clusters failed it", lambda kind, o: (
+        o["reason"] == "ApplicationFailure" and "that stands" in o["message"]))
+    jobs.await_object("second", "runs next", running)
 
 
 def story_the_example_as_it_stands(fleet):

@@ -24,7 +24,7 @@
 struct sim_job {
 	char name[32];
 	const char *ns;
-	bool acknowledged, deleted, suspended, disturbed, impossible;
+	bool acknowledged, deleted, suspended, disturbed, impossible, fails;
 };
 
 struct sim {
@@ -36,6 +36,7 @@ struct sim {
 	uint8_t identities;
 	bool shrunk;   /* the tree was edited: usage may stand above max */
 	bool fails;    /* nodes do, and some jobs are urgent */
+	bool failover; /* jobs do, and leave for another cluster then */
 	bool reclaims; /* the tree takes jobs back from borrowers */
 };
 
@@ -75,9 +76,18 @@ static void trace(struct world *w)
 	world_check(w);
 }
 
+/* At once, or after a while. */
+static const char *failover_of(uint64_t seed)
+{
+	return seed & 1 ? ",'failover':{'application':{'purgeMode':'Directly','decisionConditions':"
+			  "{'tolerationSeconds':0}}}"
+			: ",'failover':{'application':{'purgeMode':'Directly','decisionConditions':"
+			  "{'tolerationSeconds':2}}}";
+}
+
 static void open_sim(struct sim *s, uint64_t seed)
 {
-	char text[512];
+	char text[1024];
 
 	*s = (struct sim){.random = seeds_begin(seed)};
 	s->w.seed = seed * 100003;
@@ -92,14 +102,15 @@ static void open_sim(struct sim *s, uint64_t seed)
 	}
 	s->reclaims = seed & 1;
 	put_tree(s, 12, s->reclaims);
+	s->failover = seed % 3 == 1;
 	for (size_t i = 0; i < 2; i++) {
 		(void)snprintf(
 		    text, sizeof(text),
 		    "{'apiVersion':'policy.karmada.io/v1alpha1','kind':'PropagationPolicy',"
 		    "'metadata':{'name':'p','namespace':'%s'},'spec':{'suspension':{'scheduling':"
-		    "true},'resourceSelectors':[{'apiVersion':'batch/v1','kind':'Job'}],'placement'"
-		    ":{'customSchedulingType':'Gang'}}}",
-		    spaces[i]);
+		    "true}%s,'resourceSelectors':[{'apiVersion':'batch/v1','kind':'Job'}],"
+		    "'placement':{'customSchedulingType':'Gang'}}}",
+		    spaces[i], s->failover ? failover_of(seed / 3) : "");
 		assert_int_equal(world_create(&s->w, TYPE_PROPAGATION_POLICY, text), ERR_NONE);
 	}
 	s->fails = seed % 4 == 2;
@@ -393,6 +404,21 @@ static void step_node(struct sim *s)
 			model_recreate(m, e->value, false);
 }
 
+/* Some copies come to a bad end. */
+static void step_fail(struct sim *s)
+{
+	struct model *m = some_member(s);
+
+	map_foreach (&m->copies, e) {
+		struct model_copy *copy = e->value;
+		if (below(s, 3))
+			continue;
+		for (size_t i = 0; i < s->n_jobs; i++)
+			if (strcmp(s->jobs[i].name, copy->name) == 0)
+				s->jobs[i].disturbed = s->jobs[i].fails = copy->fails = true;
+	}
+}
+
 static void mend_nodes(struct sim *s)
 {
 	for (size_t i = 0; i < s->w.n_members; i++) {
@@ -409,6 +435,8 @@ static void step(struct sim *s)
 {
 	if (s->fails && below(s, 12) == 0)
 		step_node(s);
+	if (s->failover && below(s, 10) == 0)
+		step_fail(s);
 	if (below(s, 40) == 0)
 		step_edit(s);
 	unsigned dice = below(s, 1000);
@@ -451,6 +479,13 @@ static void step(struct sim *s)
 
 /* ---- the end ---- */
 
+static bool is_over(struct sim *s, const struct sim_job *j)
+{
+	const char *end = world_field(&s->w, TYPE_JOB, j->ns, j->name, "status.conditions.0.type");
+
+	return strcmp(end, "Complete") == 0 || (j->fails && strcmp(end, "Failed") == 0);
+}
+
 static size_t unsettled(struct sim *s)
 {
 	size_t n = 0;
@@ -462,9 +497,7 @@ static size_t unsettled(struct sim *s)
 		if (j->deleted)
 			n += exists(s, j);
 		else
-			n += strcmp(world_field(&s->w, TYPE_JOB, j->ns, j->name,
-						"status.conditions.0.type"),
-				    "Complete") != 0;
+			n += !is_over(s, j);
 	}
 	return n;
 }
@@ -550,8 +583,7 @@ static void check_job(struct sim *s, const struct sim_job *j)
 			fail_msg("impossible job %s waits without a reason", j->name);
 		return;
 	}
-	if (strcmp(world_field(&s->w, TYPE_JOB, j->ns, j->name, "status.conditions.0.type"),
-		   "Complete") != 0)
+	if (!is_over(s, j))
 		fail_msg("job %s did not finish: %s", j->name,
 			 record ? dispatch_step_name(record->dispatch.step) : "no record");
 	if (record)

@@ -1,6 +1,7 @@
 #include "world.h"
 
 #include "base/json.h"
+#include "core/admission/failover.h"
 #include "core/admission/starvation.h"
 #include "core/binding.h"
 #include "core/job.h"
@@ -195,6 +196,7 @@ static void add_job(const struct world *w, const struct job *j, struct buf *b)
 	/* Of a job that is over, a record that came back knows the pods that are told of since. */
 	buf_addf(b, " pods=%u held=%" PRId64, j->holds ? j->live_pods : 0,
 		 ledger_pods(c->ledger, j->number));
+	failover_add(c, j, b);
 	if (j->workload)
 		buf_addf(b, " workload=%d wait=%d evicted=%d",
 			 j->workload->unit ? (int)j->workload->unit->state : -1,

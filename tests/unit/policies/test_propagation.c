@@ -167,7 +167,7 @@ static void a_policy_is_replaced_and_keeps_its_own_copy(void **state)
 	    .n_selectors = 1,
 	    .placement = {.affinities = &aff, .n_affinities = 1, .gang = true},
 	    .suspend_scheduling = true,
-	    .has_failover = true,
+	    .failover = {.enabled = true},
 	    .revision = 42,
 	};
 
@@ -177,7 +177,7 @@ static void a_policy_is_replaced_and_keeps_its_own_copy(void **state)
 	const struct propagation_policy *kept = propagation_match(x, &job);
 	assert_non_null(kept);
 	assert_true(span_is(kept->placement.affinities[0].cluster_names[0], "c1"));
-	assert_true(kept->suspend_scheduling && kept->has_failover && kept->placement.gang);
+	assert_true(kept->suspend_scheduling && kept->failover.enabled && kept->placement.gang);
 	assert_int_equal(kept->revision, 42);
 	assert_ptr_equal(kept, propagation_index_get(x, SPAN("team-a"), SPAN("p")));
 	assert_null(propagation_index_get(x, SPAN_NONE, SPAN("p")));
