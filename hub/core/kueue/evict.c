@@ -52,12 +52,20 @@ static struct kueue_life life_of(const struct core *c, const struct workload *w)
 	};
 }
 
-static void note_run(struct core *c, struct workload *w)
+/* With Admitted, which ends when its pods are gone. */
+static void add_run(struct core *c, struct workload *w)
 {
 	if (w->admitted_at)
 		w->past_execution =
 		    num_add_sat(w->past_execution, (c->now - w->admitted_at) / USEC_PER_SEC);
-	w->evicted_at = c->now;
+}
+
+static void reset_checks(struct core *c, struct workload *w)
+{
+	const struct cluster_queue *q = workload_cluster_queue(c, w);
+
+	if (q && q->checks.len)
+		workload_set_checks(c, w, NULL, 0);
 }
 
 static const char *const reasons[] = {
@@ -101,7 +109,9 @@ static void tell_eviction(struct core *c, struct workload *w, const struct evict
 
 	const char *full = reason_of(e);
 
+	w->evicted_at = c->now;
 	workload_set_condition(c, w, "Evicted", true, full, "%s", message);
+	reset_checks(c, w);
 	workload_count_eviction(c, w, e->reason, e->cause);
 	queue_meter_evicted(c, w, e->reason, e->cause);
 	(void)snprintf(reason, sizeof(reason), "EvictedDueTo%s", full);
@@ -124,7 +134,6 @@ void evict_workload(struct core *c, struct workload *w, const struct eviction *e
 {
 	if (!workload_holds_quota(w) || w->unit->state == KUEUE_EVICTED)
 		return;
-	note_run(c, w);
 	tell_eviction(c, w, e, message);
 	/* Whole seconds, as they are stored. */
 	set_order(c, w, e->to_back ? c->now / USEC_PER_SEC * USEC_PER_SEC : w->first_order);
@@ -178,7 +187,6 @@ void evict_preempted(struct core *c, struct workload *w, struct workload *preemp
 		 "path: %s; preemptee path: %s",
 		 preemptor->uid_text, preemptor->job ? preemptor->job->uid_text : "UNKNOWN",
 		 kueue_message_preemption(why), from.ptr, to.ptr);
-	note_run(c, w);
 	tell_eviction(c, w, &preempted, text.ptr);
 	workload_set_condition(c, w, "Preempted", true, reason, "%s", text.ptr);
 	queue_meter_preempts(c, preemptor, why);
@@ -299,14 +307,6 @@ void evict_by_conflict(struct core *c, struct workload *w, const char *words)
 
 /* ---- given back ---- */
 
-static void reset_checks(struct core *c, struct workload *w)
-{
-	const struct cluster_queue *q = workload_cluster_queue(c, w);
-
-	if (q && q->checks.len)
-		workload_set_checks(c, w, NULL, 0);
-}
-
 /* What lets it back, or NULL (kueue_lifecycle_back). */
 static const char *way_back(const struct core *c, const struct workload *w,
 			    const char **ret_message)
@@ -391,6 +391,7 @@ void evict_released(struct core *c, struct workload *w)
 	if (!workload_holds_quota(w))
 		return;
 	workload_uncount_usage(c, w);
+	add_run(c, w);
 	tell_released(c, w);
 	evict_wait_for_start(c, w);
 	workload_set_admission(c, w, NULL);

@@ -1,5 +1,6 @@
 #include "core/kueue/query_workload.h"
 
+#include "base/num.h"
 #include "core/admission/settle.h"
 #include "core/admission/starvation.h"
 #include "core/job.h"
@@ -244,17 +245,22 @@ static void add_preemption(const struct core *c, const struct query_workload *q,
 
 /* ---- what it waits for beside quota ---- */
 
+/* Attempts beyond the count that the check shows, which begins anew when it was rejected. */
+#define UNCOUNTED_ATTEMPTS 32
+
 /* Before the next attempt the check itself says no more than that it is Pending again. */
 static void add_last_attempt(const struct core *c, const struct workload *w,
 			     const struct workload_check *k, struct buf *b)
 {
 	auto_buf words = BUF_MAX(8192);
-	int32_t attempt = (int32_t)k->retries + 1; /* one that was rejected is not counted yet */
+	int32_t least = (int32_t)num_max(1, num_min(k->retries, INT32_MAX - UNCOUNTED_ATTEMPTS));
+	int32_t attempt = least + UNCOUNTED_ATTEMPTS;
 
 	if (workload_holds_quota(w))
 		return;
-	if (!provisioning_check_last_words(c, w, k->name, attempt, &words) &&
-	    !provisioning_check_last_words(c, w, k->name, --attempt, &words))
+	while (attempt >= least && !provisioning_check_last_words(c, w, k->name, attempt, &words))
+		attempt--;
+	if (attempt < least)
 		return;
 	buf_addf(b, ",\"attempt\":%d,\"lastAttempt\":", attempt);
 	buf_add_json_str(b, buf_span(&words));

@@ -75,7 +75,8 @@ void workload_end_delay(struct core *c, struct workload *w);
 #define WORKLOAD_MAX_UNHEALTHY 8
 void workload_set_unhealthy(struct core *c, struct workload *w, const char *const *nodes, size_t n);
 /* Every check begins (again) as Pending: those named, or with n 0 those that stand. One that stood
- * at Retry counts one retry more. */
+ * at Retry counts one retry more, one at Ready or Rejected counts from none, one that is Pending is
+ * left as it is. */
 void workload_set_checks(struct core *c, struct workload *w, const char *const *names, size_t n);
 /* The state of one check, by the hub's own controller. */
 struct workload_check_edit {

@@ -91,26 +91,29 @@ static void end_delay(struct cJSON *status)
 			json_set_str(a, "delayedTopologyRequest", "Ready");
 }
 
+/* Kueue's resetChecksOnEviction: one that is Pending stays as it is, and only one that said Retry
+ * counts a retry; any other begins to count anew. */
 static void reset_check(struct cJSON *list, const char *name, const struct cJSON *was,
 			const char *when)
 {
-	int64_t retries = was ? number(was, "retryCount") : 0;
 	const char *state = was ? json_str(was, "state") : NULL;
-	struct cJSON *k = json_object();
 	auto_buf message = BUF_INIT;
 
-	if (state && strcmp(state, "Retry") == 0)
-		retries++;
-	if (state && strcmp(state, "Pending") == 0)
-		buf_add_str(&message, json_str(was, "message") ? json_str(was, "message") : "");
-	else if (state)
+	if (state && strcmp(state, "Pending") == 0) {
+		json_append(list, json_dup(was));
+		return;
+	}
+	struct cJSON *k = json_object();
+	if (state)
 		buf_addf(&message, "Reset to Pending after eviction. Previously: %s", state);
 	json_set_str(k, "name", name);
 	json_set_str(k, "state", "Pending");
 	json_set_str(k, "lastTransitionTime", when);
 	json_set_str(k, "message", message.ptr ? message.ptr : "");
-	if (retries)
-		json_set_int(k, "retryCount", retries);
+	if (json_get(was, "requeueAfterSeconds"))
+		json_set_int(k, "requeueAfterSeconds", number(was, "requeueAfterSeconds"));
+	if (state && strcmp(state, "Retry") == 0)
+		json_set_int(k, "retryCount", number(was, "retryCount") + 1);
 	json_append(list, k);
 }
 

@@ -217,6 +217,54 @@ static void who_is_held_back_no_more_waits_to_be_tried(void **state)
 			    "Workload is pending evaluation in the scheduling queue");
 }
 
+static void answer(struct world *w, const char *state, const char *more)
+{
+	char text[512], when[CLOCK_TEXT_MAX];
+
+	(void)snprintf(text, sizeof(text),
+		       "{'status':{'admissionChecks':[{'name':'budget','state':'%s','message':'m',"
+		       "'lastTransitionTime':'%s'%s}]}}",
+		       state, clock_format(w->now, when), more);
+	patch_workload(w, "one", text);
+}
+
+/* Kueue's resetChecksOnEviction is part of the eviction; Admitted, and with it the time that it
+ * ran, ends when the pods are gone. */
+static void checks_begin_anew_when_the_eviction_is_told(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, true)->run_time = 3600 * USEC_PER_SEC;
+	queued_job(w, "one", "lq", 1, 2);
+	world_settle(w);
+	answer(w, "Retry", ",'requeueAfterSeconds':1");
+	assert_string_equal(wl(w, "one", "status.admissionChecks.0.retryCount"), "1");
+	assert_string_equal(wl(w, "one", "status.admissionChecks.0.requeueAfterSeconds"), "1");
+	world_advance(w, 2 * USEC_PER_SEC);
+	world_settle(w);
+	assert_string_equal(wl(w, "one", "status.admissionChecks.0.retryCount"), "1");
+	answer(w, "Ready", ",'retryCount':1");
+	assert_string_equal(of_job(w, "one", "Admitted", "status"), "True");
+	world_advance(w, 100 * USEC_PER_SEC);
+	assert_int_equal(
+	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq", "{'spec':{'stopPolicy':'HoldAndDrain'}}"),
+	    ERR_NONE);
+	world_run(w);
+	assert_string_equal(of_job(w, "one", "Evicted", "reason"), "ClusterQueueStopped");
+	assert_string_equal(of_job(w, "one", "Admitted", "status"), "True");
+	assert_string_equal(wl(w, "one", "status.admissionChecks.0.state"), "Pending");
+	assert_string_equal(wl(w, "one", "status.admissionChecks.0.message"),
+			    "Reset to Pending after eviction. Previously: Ready");
+	assert_string_equal(wl(w, "one", "status.admissionChecks.0.retryCount"), "");
+	assert_string_equal(wl(w, "one", "status.accumulatedPastExecutionTimeSeconds"), "");
+	world_advance(w, 20 * USEC_PER_SEC);
+	world_settle(w);
+	assert_string_equal(of_job(w, "one", "Admitted", "status"), "False");
+	assert_string_equal(wl(w, "one", "status.accumulatedPastExecutionTimeSeconds"), "120");
+	assert_string_equal(wl(w, "one", "status.admissionChecks.0.message"),
+			    "Reset to Pending after eviction. Previously: Ready");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +275,7 @@ int main(void)
 	    STORY(the_wait_of_who_was_preempted_begins_anew),
 	    STORY(a_stopped_local_queue_is_named_first),
 	    STORY(who_is_held_back_no_more_waits_to_be_tried),
+	    STORY(checks_begin_anew_when_the_eviction_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
