@@ -114,10 +114,46 @@ static const struct secret_type secret_types[] = {
     {"kubernetes.io/ssh-auth", {"ssh-privatekey", NULL}},
 };
 
+/* Pull secrets hold JSON; what they hold is not repeated. */
+static void check_secret_json(const struct cJSON *object, const char *key,
+			      struct field_errors *errors)
+{
+	const char *value = json_str(json_get(object, "data"), key);
+	auto_buf text = BUF_INIT;
+
+	if (value && base64_read(span_of(value), &text) == 0 &&
+	    json_check(buf_span(&text), NULL, NULL) < 0)
+		refuse_text(errors, FIELD_INVALID, "<secret contents redacted>",
+			    "must be a JSON document", "data[%s]", key);
+}
+
+/* Those of which one of several is enough, or which name somebody. */
+static void check_secret_parts(const struct cJSON *object, const char *type,
+			       struct field_errors *errors)
+{
+	static const char account[] = "kubernetes.io/service-account.name";
+	const struct cJSON *data = json_get(object, "data");
+	const char *name = json_str(json_path(object, "metadata", "annotations", NULL), account);
+
+	if (strcmp(type, "kubernetes.io/service-account-token") == 0 && (!name || !name[0]))
+		refuse(errors, FIELD_REQUIRED, NULL, "", "metadata.annotations[%s]", account);
+	if (strcmp(type, "kubernetes.io/basic-auth") == 0 && !json_get(data, "username") &&
+	    !json_get(data, "password")) {
+		refuse(errors, FIELD_REQUIRED, NULL, "", "data[username]");
+		refuse(errors, FIELD_REQUIRED, NULL, "", "data[password]");
+	}
+	if (strcmp(type, "kubernetes.io/dockercfg") == 0)
+		check_secret_json(object, ".dockercfg", errors);
+	if (strcmp(type, "kubernetes.io/dockerconfigjson") == 0)
+		check_secret_json(object, ".dockerconfigjson", errors);
+}
+
 static void check_secret_type(const struct cJSON *object, struct field_errors *errors)
 {
 	const char *type = json_str(object, "type");
 
+	if (type)
+		check_secret_parts(object, type, errors);
 	for (size_t i = 0; type && i < ARRAY_LEN(secret_types); i++) {
 		if (strcmp(type, secret_types[i].type) != 0)
 			continue;

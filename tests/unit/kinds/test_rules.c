@@ -559,6 +559,24 @@ static void secrets_and_config_maps_keep_their_keys(void **state)
 			  "'b':'aGVsbG8=','c':'','d':'YWI='}}");
 	expect_wrong(TYPE_SECRET, "{'type':'kubernetes.io/tls','data':{'tls.crt':'eA=='}}",
 		     "data[tls.key]: Required value\n");
+	expect_wrong(TYPE_SECRET, "{'type':'kubernetes.io/basic-auth','data':{'user':'eA=='}}",
+		     "data[username]: Required value\ndata[password]: Required value\n");
+	expect_wrong(TYPE_SECRET, "{'type':'kubernetes.io/basic-auth','data':{'username':'eA=='}}",
+		     "");
+	expect_wrong(TYPE_SECRET, "{'type':'kubernetes.io/service-account-token'}",
+		     "metadata.annotations[kubernetes.io/service-account.name]: Required value\n");
+	expect_wrong(TYPE_SECRET,
+		     "{'metadata':{'annotations':{'kubernetes.io/service-account.name':'x'}},"
+		     "'type':'kubernetes.io/service-account-token'}",
+		     "");
+	expect_wrong(
+	    TYPE_SECRET,
+	    "{'type':'kubernetes.io/dockerconfigjson','data':{'.dockerconfigjson':'eA=='}}",
+	    "data[.dockerconfigjson]: Invalid value: \"<secret contents redacted>\": must be "
+	    "a JSON document\n");
+	expect_wrong(
+	    TYPE_SECRET,
+	    "{'type':'kubernetes.io/dockerconfigjson','data':{'.dockerconfigjson':'e30='}}", "");
 	expect_wrong(TYPE_CONFIG_MAP,
 		     "{'data':{'a b':'x','k':'y'},'binaryData':{'k':'eA==','l':'x'}}",
 		     "binaryData[l]: Invalid value: \"x\": must be base64\n"
