@@ -373,7 +373,7 @@ static void tell_missing(const struct check *c, struct buf *reason)
 {
 	if (!c->n_missing)
 		return;
-	buf_addf(reason, "RBAC: %s", c->n_missing > 1 ? "[" : "");
+	buf_add_str(reason, c->n_missing > 1 ? "[" : "");
 	for (size_t i = 0; i < c->n_missing; i++)
 		buf_addf(reason, "%s%s." RBAC_GROUP " \"%.*s\" not found", i ? ", " : "",
 			 c->missing[i]->ns.len ? "role" : "clusterrole",
@@ -390,9 +390,27 @@ bool rbac_allows(const struct rbac *r, const struct rbac_user *u, const struct r
 		return true;
 	if (each_binding(r, u, q->is_resource ? q->ns : SPAN(""), allows, &c))
 		return true;
-	if (reason)
+	if (reason && c.n_missing) {
+		buf_add_str(reason, "RBAC: ");
 		tell_missing(&c, reason);
+	}
 	return false;
+}
+
+static bool only_missing(void *arg, const struct binding *b, struct span subject)
+{
+	(void)subject;
+	if (!b->role->exists)
+		note_missing(arg, b->role);
+	return false;
+}
+
+void rbac_missing_of(const struct rbac *r, const struct rbac_user *u, struct span ns,
+		     struct buf *out)
+{
+	struct check c = {0};
+	(void)each_binding(r, u, ns, only_missing, &c);
+	tell_missing(&c, out);
 }
 
 struct collect {

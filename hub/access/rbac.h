@@ -56,6 +56,11 @@ bool rbac_allows(const struct rbac *r, const struct rbac_user *u, const struct r
 void rbac_rules_of(const struct rbac *r, const struct rbac_user *u, struct span ns,
 		   struct arena *mem, struct rbac_rule **ret, size_t *ret_n);
 
+/* What upstream calls an evaluation error: the roles that bindings of the user name there and that
+ * do not exist, in words; nothing when there is none. */
+void rbac_missing_of(const struct rbac *r, const struct rbac_user *u, struct span ns,
+		     struct buf *out);
+
 /* The rules of a role; -ENOENT. Borrowed until the next change. */
 int rbac_role_rules(const struct rbac *r, struct span ns, struct span name,
 		    const struct rbac_rule **ret, size_t *ret_n);

@@ -122,7 +122,7 @@ static int check_binding(const struct rbac *rbac, const struct call *c, const st
 		return 0;
 	if (rbac_role_rules(rbac, cluster ? SPAN("") : ns_of(c), span_of(name), &rules, &n) < 0)
 		return err_set(reterr, ERR_NOT_FOUND, "%s." RBAC_GROUP " \"%s\" not found",
-			       resource, name ? name : "");
+			       c->kind->plural, name ? name : "");
 	return confirm(rbac, c, object, rules, n, reterr);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "api/call.h"
 #include "api/decode.h"
+#include "api/review_selector.h"
 #include "base/json.h"
 #include "kinds/types.h"
 
@@ -57,14 +58,26 @@ static bool is_empty(const struct cJSON *v)
 	return json_is(v, JSON_NULL) || json_len(v) == 0;
 }
 
+/* With the names of Go's fields, as upstream shows it. */
+static void refuse_path(const struct cJSON *other, const char *detail, struct field_errors *errors)
+{
+	auto_json *shown = json_object();
+	auto_buf text = BUF_INIT;
+	json_set(shown, "Path", json_new_span(text_of(other, "path")));
+	json_set(shown, "Verb", json_new_span(text_of(other, "verb")));
+	json_print(shown, &text);
+	field_errors_add(errors, FIELD_INVALID, "spec.nonResourceAttributes", text.ptr, "%s",
+			 detail);
+}
+
 /* Exactly one of resourceAttributes and nonResourceAttributes. */
 static void check_attributes(const struct cJSON *spec, struct field_errors *errors)
 {
 	bool resource = json_is(json_get(spec, "resourceAttributes"), JSON_OBJECT);
 	bool other = json_is(json_get(spec, "nonResourceAttributes"), JSON_OBJECT);
 	if (resource && other)
-		field_errors_add(errors, FIELD_INVALID, "spec.nonResourceAttributes", "null",
-				 "cannot be specified in combination with resourceAttributes");
+		refuse_path(json_get(spec, "nonResourceAttributes"),
+			    "cannot be specified in combination with resourceAttributes", errors);
 	if (!resource && !other)
 		field_errors_add(errors, FIELD_INVALID, "spec.resourceAttributes", "null",
 				 "exactly one of nonResourceAttributes or resourceAttributes must "
@@ -76,8 +89,8 @@ static void check_local(const struct call *c, const struct cJSON *spec, struct f
 	const struct cJSON *resource = json_get(spec, "resourceAttributes");
 	struct span ns = text_of(resource, "namespace");
 	if (json_get(spec, "nonResourceAttributes"))
-		field_errors_add(errors, FIELD_INVALID, "spec.nonResourceAttributes", "null",
-				 "disallowed on this kind of request");
+		refuse_path(json_get(spec, "nonResourceAttributes"),
+			    "disallowed on this kind of request", errors);
 	if (resource && !span_eq(ns, c->info.ns)) {
 		auto_buf shown = BUF_INIT;
 		buf_add_json_str(&shown, ns);
@@ -142,6 +155,7 @@ static int review_access(struct call *c, const struct cJSON *metadata, struct cJ
 			field_errors_add(errors, FIELD_INVALID, "spec.user", "\"\"",
 					 "at least one of user or group must be specified");
 	}
+	review_check_selectors(json_get(spec, "resourceAttributes"), errors);
 	check_metadata(c, metadata, errors);
 	if (c->kind->type == TYPE_LOCAL_SUBJECT_ACCESS_REVIEW)
 		check_local(c, spec, errors);
@@ -173,7 +187,9 @@ static int review_rules(struct call *c, struct cJSON *reply, struct err *reterr)
 	struct cJSON *status = json_object(), *resources = json_array(), *paths = json_array();
 	struct rbac_user u = auth_rbac_user(&c->user);
 	struct rbac_rule *rules;
+	const struct rbac *rbac;
 	auto_arena mem = ARENA_INIT;
+	auto_buf lost = BUF_INIT;
 	size_t n;
 	if (!ns.len) {
 		json_free(status);
@@ -181,13 +197,18 @@ static int review_rules(struct call *c, struct cJSON *reply, struct err *reterr)
 		json_free(paths);
 		return err_set(reterr, ERR_BAD_REQUEST, "no namespace on request");
 	}
-	rbac_rules_of(authorizer_lock(c->listener->authorizer), &u, ns, &mem, &rules, &n);
+	rbac = authorizer_lock(c->listener->authorizer);
+	rbac_rules_of(rbac, &u, ns, &mem, &rules, &n);
+	rbac_missing_of(rbac, &u, ns, &lost);
 	for (size_t i = 0; i < n; i++)
 		add_rule(resources, paths, &rules[i]);
 	authorizer_unlock(c->listener->authorizer);
 	json_set(status, "resourceRules", resources);
 	json_set(status, "nonResourceRules", paths);
 	json_set_bool(status, "incomplete", false);
+	if (lost.len)
+		json_set(status, "evaluationError", json_new_span(buf_span(&lost)));
+	json_set(reply, "spec", json_object()); /* upstream forgets the question */
 	json_set(reply, "status", status);
 	return 0;
 }
@@ -320,10 +341,13 @@ static void answer(struct call *c)
 	}
 	if (!r)
 		r = review(c, metadata, reply, errors, &e);
+	struct kind nameless = *c->kind; /* upstream's refusals do not name it */
+	nameless.kind = "";
 	if (!r && field_errors_any(errors))
-		r = status_set_invalid(&e, c->kind, "", errors);
+		r = status_set_invalid(&e, &nameless, "", errors);
 	if (r) {
-		struct status_subject s = {.kind = c->kind, .errors = errors};
+		struct status_subject s = {.kind = field_errors_any(errors) ? &nameless : c->kind,
+					   .errors = errors};
 		call_fail_with(c, &e, &s);
 	} else {
 		call_warn(c, buf_span(&warnings));
