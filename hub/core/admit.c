@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "core/kueue/cluster_queue.h"
+#include "core/kueue/in_use.h"
 #include "core/kueue/workload_admit.h"
 #include "core/kueue/workload_sync.h"
 #include "core/priority.h"
@@ -89,8 +90,8 @@ int admit_command(struct core *c, struct command *cmd)
 	/* Also what an update leaves out: a PUT of a manifest must not let go of copies on members.
 	 * The hub takes it off itself when they are proven gone. */
 	const char *finalizer = k->is_job || k->type == TYPE_CLUSTER ? OBJECT_HUB_FINALIZER
-				: k->type == TYPE_CLUSTER_QUEUE	     ? KUEUE_FINALIZER
-								     : NULL;
+				: k->type == TYPE_CLUSTER_QUEUE || in_use_keeps(k) ? KUEUE_FINALIZER
+										   : NULL;
 	if (finalizer && (cmd->verb == COMMAND_CREATE ||
 			  (cmd->verb == COMMAND_UPDATE && has_finalizer(c, cmd, finalizer))))
 		add_finalizer(&cmd->draft, finalizer);

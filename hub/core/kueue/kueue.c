@@ -6,6 +6,7 @@
 #include "core/kueue/admission_check.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
+#include "core/kueue/in_use.h"
 #include "core/kueue/local_queue.h"
 #include "core/kueue/multikueue.h"
 #include "core/kueue/priority_class.h"
@@ -97,6 +98,7 @@ void kueue_close(struct core *c)
 	vec_done(&k->lacking);
 	vec_done(&k->dirty_queues);
 	vec_done(&k->dirty_locals);
+	in_use_done(k);
 	selector_done(&k->managed_namespaces);
 	free(k);
 	c->kueue = NULL;
@@ -124,7 +126,7 @@ bool kueue_is_interesting(const struct kind *kind)
 	}
 }
 
-bool kueue_observe(struct core *c, const struct kind *kind, const struct store_object *o)
+static bool observe(struct core *c, const struct kind *kind, const struct store_object *o)
 {
 	switch (kind->type) {
 	case TYPE_RESOURCE_FLAVOR:
@@ -165,7 +167,16 @@ bool kueue_observe(struct core *c, const struct kind *kind, const struct store_o
 	}
 }
 
-bool kueue_observe_absent(struct core *c, const struct kind *kind, struct span ns, struct span name)
+bool kueue_observe(struct core *c, const struct kind *kind, const struct store_object *o)
+{
+	if (!observe(c, kind, o))
+		return false;
+	in_use_observe(c, kind, o);
+	return true;
+}
+
+static bool observe_absent(struct core *c, const struct kind *kind, struct span ns,
+			   struct span name)
 {
 	switch (kind->type) {
 	case TYPE_RESOURCE_FLAVOR:
@@ -204,6 +215,14 @@ bool kueue_observe_absent(struct core *c, const struct kind *kind, struct span n
 	default:
 		return false;
 	}
+}
+
+bool kueue_observe_absent(struct core *c, const struct kind *kind, struct span ns, struct span name)
+{
+	if (!observe_absent(c, kind, ns, name))
+		return false;
+	in_use_forget(c, kind, name);
+	return true;
 }
 
 bool kueue_is_quota(const struct kind *kind)
@@ -267,6 +286,7 @@ usec kueue_due(const struct core *c)
 	if (k->checking_soon || k->checks_changed)
 		return c->now;
 	t = num_min(t, k->bypass_at);
+	t = num_min(t, in_use_due(c));
 	return num_min(num_min(t, queue_status_due(c)), num_min(k->usage_due, quota_wait_due(c)));
 }
 
@@ -299,5 +319,6 @@ void kueue_flush_late_status(struct core *c)
 void kueue_flush_status(struct core *c)
 {
 	c->kueue->edited = false;
+	in_use_flush(c);
 	queue_status_flush(c);
 }

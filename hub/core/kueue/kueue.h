@@ -28,6 +28,12 @@ struct topology {
 	size_t n_levels;
 };
 
+/* A flavor, a check or a topology that is being deleted (in_use.h). */
+struct kueue_leaving {
+	const struct kind *kind;
+	char *name;
+};
+
 /* Sums by cell, in no order. */
 struct usage {
 	struct VEC(struct kueue_use) items;
@@ -93,6 +99,8 @@ struct kueue {
 	struct VEC(struct workload *) timers; /* a heap by `timer` */
 	struct VEC(struct cluster_queue *) dirty_queues;
 	struct VEC(struct local_queue *) dirty_locals;
+	struct VEC(struct kueue_leaving) leaving;
+	bool leaving_changed; /* one of them came, or somebody may name one no more */
 	struct VEC(struct workload *) placing;	/* hold quota, wait for a member; holes are NULL */
 	struct VEC(struct workload *) checking; /* provisioning_check.h; holes are NULL */
 	bool checking_soon;			/* one of them is to be looked at at once */
