@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "core/job.h"
+#include "core/kueue/priority_class.h"
 #include "core/kueue/workload_restore.h"
 #include "kinds/job_keys.h"
 #include "kinds/job_path.h"
@@ -68,12 +69,34 @@ static bool matches(struct core *c, const struct job *j)
 	       same_templates(&now, o.json, job.json, admitted);
 }
 
+/* Another class: its order in the queue, and who may preempt it. */
+static void follow_class(struct core *c, struct job *j)
+{
+	auto_arena mem = ARENA_INIT;
+	struct workload *w = j->workload;
+	struct workload_digest now;
+	struct err err = ERR_INIT;
+
+	if (workload_compose(c, j, &mem, &now, &err) < 0 ||
+	    (w->priority_source == now.priority_source &&
+	     span_eq(now.priority_class,
+		     w->priority_class ? span_of(w->priority_class) : SPAN_NONE)))
+		return;
+	workload_take_priority(c, w, &now);
+	w->respec = true;
+	workload_dirty(c, w);
+}
+
 bool workload_sync(struct core *c, struct job *j)
 {
 	struct workload *w = j->workload;
 
-	if (!w || !workload_holds_quota(w) || w->evicted_at || w->deleting || matches(c, j))
+	if (!w || !workload_holds_quota(w) || w->evicted_at || w->deleting)
 		return false;
+	if (matches(c, j)) {
+		follow_class(c, j);
+		return false;
+	}
 	if (registry_remove(c->batch, kind_by_type(c->kinds, TYPE_WORKLOAD), w->ns, w->name,
 			    PROPAGATE_BACKGROUND) < 0)
 		return false;
@@ -82,9 +105,27 @@ bool workload_sync(struct core *c, struct job *j)
 	return true;
 }
 
+/* A class may become another one; it neither comes while quota is held, nor ever goes. */
+static int check_class(const struct job *j, const struct job_digest *d, struct err *reterr)
+{
+	static const char path[] = "metadata.labels[" JOB_KEY_PRIORITY_CLASS "]";
+	bool was = job_digest_label(&j->digest, JOB_KEY_PRIORITY_CLASS).len > 0;
+	bool is = job_digest_label(d, JOB_KEY_PRIORITY_CLASS).len > 0;
+
+	if (was && !is)
+		return err_set_field(reterr, ERR_INVALID, path,
+				     "WorkloadPriorityClass cannot be removed from a workload");
+	if (is && !was && workload_holds_quota(j->workload))
+		return err_set_field(reterr, ERR_INVALID, path,
+				     "WorkloadPriorityClass cannot be added to a non-suspended "
+				     "workload");
+	return 0;
+}
+
 int workload_admit_job(struct core *c, struct command *cmd)
 {
 	static const char fixed[] = "field is immutable while the job is not suspended";
+	static const char limit[] = JOB_KEY_MAX_EXECUTION;
 	auto_arena mem = ARENA_INIT;
 	struct job_digest d;
 	const struct job *j;
@@ -92,20 +133,17 @@ int workload_admit_job(struct core *c, struct command *cmd)
 	if (cmd->verb != COMMAND_UPDATE || !cmd->draft.digest)
 		return 0;
 	j = job_by_key(c, cmd->kind->type, span_of(cmd->ns), span_of(cmd->name));
-	if (!j || !j->workload || !workload_holds_quota(j->workload) ||
+	if (!j || !j->workload ||
 	    job_digest_unpack(span_make(cmd->draft.digest, cmd->draft.digest_len), &mem, &d) < 0)
 		return 0;
+	int r = check_class(j, &d, &cmd->err);
+	if (r < 0 || !workload_holds_quota(j->workload))
+		return r;
 	if (!span_eq(d.queue_name, j->digest.queue_name))
 		return err_set_field(&cmd->err, ERR_INVALID, "metadata.labels[" JOB_KEY_QUEUE "]",
 				     "%s", fixed);
-	static const char *const labels[] = {JOB_KEY_PRIORITY_CLASS, JOB_KEY_MAX_EXECUTION};
-	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
-		char path[128];
-		if (span_eq(job_digest_label(&d, labels[i]),
-			    job_digest_label(&j->digest, labels[i])))
-			continue;
-		(void)snprintf(path, sizeof(path), "metadata.labels[%s]", labels[i]);
-		return err_set_field(&cmd->err, ERR_INVALID, path, "%s", fixed);
-	}
+	if (!span_eq(job_digest_label(&d, limit), job_digest_label(&j->digest, limit)))
+		return err_set_field(&cmd->err, ERR_INVALID,
+				     "metadata.labels[" JOB_KEY_MAX_EXECUTION "]", "%s", fixed);
 	return 0;
 }

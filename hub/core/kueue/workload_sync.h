@@ -16,8 +16,9 @@
  * deleted: the job stops, and a new one is made of it and queued. True when that was done. */
 bool workload_sync(struct core *c, struct job *j);
 
-/* Before an UPDATE of a job is taken: the names of its queue and of its priority class and its most
- * time to run stay while quota is held. ERR_INVALID into cmd->err. */
+/* Before an UPDATE of a job is taken: the name of its queue and its most time to run stay while
+ * quota is held. A priority class may become another one at any time (workload_sync follows it),
+ * but not be added while quota is held, nor taken away. ERR_INVALID into cmd->err. */
 int workload_admit_job(struct core *c, struct command *cmd);
 
 #endif

@@ -82,8 +82,8 @@ static const struct edit {
      TOLD},
     {"its least parallelism",
      "{'metadata':{'annotations':{'kueue.x-k8s.io/job-min-parallelism':'1'}}}", STARTS_ANEW},
-    {"another priority class", "{'metadata':{'labels':{'kueue.x-k8s.io/priority-class':'prod'}}}",
-     REFUSED},
+    {"a priority class, which it had not",
+     "{'metadata':{'labels':{'kueue.x-k8s.io/priority-class':'prod'}}}", REFUSED},
     {"its most time to run",
      "{'metadata':{'labels':{'kueue.x-k8s.io/max-exec-time-seconds':'60'}}}", REFUSED},
     {"another queue", "{'metadata':{'labels':{'kueue.x-k8s.io/queue-name':'other'}}}", REFUSED},
@@ -134,6 +134,47 @@ static void each_edit_of_an_admitted_job_has_its_outcome(void **state)
 		check_edit(s, &edits[i]);
 		assert_int_equal(world_teardown(&s), 0);
 	}
+}
+
+static const char *of_workload(struct world *w, const char *path)
+{
+	return world_workload(w, "one", path);
+}
+
+/* Its place before those that preempt follows; nothing is stopped. */
+static void a_running_job_may_change_its_priority_class(void **state)
+{
+	struct world *w = *state;
+	struct model *m = world_join(w, "c1", 2, 8);
+
+	world_flavor(w, "f", "");
+	world_cluster_queue(w, "cq", "f", 2,
+			    ",'preemption':{'withinClusterQueue':'LowerPriority'}");
+	world_local_queue(w, "lq", "cq");
+	world_priority(w, "low", 10);
+	world_priority(w, "prod", 1000);
+	world_queued_job(w, "one", "lq", 2, 1, ",'kueue.x-k8s.io/priority-class':'low'");
+	world_settle(w);
+	edit(w, "{'metadata':{'labels':{'kueue.x-k8s.io/priority-class':'prod'}}}");
+	world_settle(w);
+	assert_string_equal(of_workload(w, "spec.priority"), "1000");
+	assert_string_equal(of_workload(w, "spec.priorityClassRef.name"), "prod");
+	world_queued_job(w, "two", "lq", 2, 1, ",'kueue.x-k8s.io/priority-class':'prod'");
+	world_settle(w);
+	assert_false(model_copy(m, "default", "one")->suspended);
+	assert_int_equal(m->stops, 0);
+	edit(w, "{'metadata':{'labels':{'kueue.x-k8s.io/priority-class':'low'}}}");
+	world_settle(w);
+	world_advance(w, USEC_PER_SEC);
+	world_settle(w);
+	assert_int_equal(m->stops, 1);
+	assert_false(model_copy(m, "default", "two")->suspended);
+	/* It waits now; a class never goes all the same. */
+	assert_int_equal(world_patch(w, TYPE_JOB, "default", "one",
+				     "{'metadata':{'labels':{'kueue.x-k8s.io/priority-class':"
+				     "null}}}"),
+			 ERR_INVALID);
+	assert_non_null(strstr(w->err.text, "cannot be removed from a workload"));
 }
 
 static void a_job_with_more_pods_is_admitted_and_starts_with_them(void **state)
@@ -488,6 +529,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_edit_of_an_admitted_job_has_its_outcome),
+	    STORY(a_running_job_may_change_its_priority_class),
 	    STORY(a_job_with_more_pods_is_admitted_and_starts_with_them),
 	    STORY(a_workload_that_somebody_deletes_stops_its_job_and_is_made_anew),
 	    STORY(a_job_edited_while_its_checks_are_pending_is_asked_for_anew),
