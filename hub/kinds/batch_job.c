@@ -11,6 +11,7 @@
 #include "kinds/job_shape.h"
 #include "kinds/pod_defaults.h"
 #include "kinds/pod_template.h"
+#include "kinds/queue_request.h"
 #include "kinds/refuse.h"
 #include "kinds/topology_request.h"
 #include "kube/names.h"
@@ -177,6 +178,7 @@ void job_validate(const struct kind *k, const struct cJSON *object, const struct
 	}
 	batch_job_check_spec(spec, "spec", true, errors);
 	topology_request_check_job(k, object, w, errors);
+	queue_request_check_job(k, object, w, errors);
 	if (w->old)
 		check_update(w->old, object, errors);
 }

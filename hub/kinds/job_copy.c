@@ -30,9 +30,11 @@ static void mark_object(struct cJSON *meta, const struct job_copy_options *o, co
 	struct cJSON *labels = json_ensure_object(meta, "labels");
 	struct cJSON *annotations = json_ensure_object(meta, "annotations");
 
-	/* The hub has queued the job: a queue on the member would hold it a second time. */
+	/* The hub has queued the job: a queue on the member would hold it a second time, and a
+	 * webhook there would look at the least parallelism beside the one that was admitted. */
 	json_remove(labels, JOB_KEY_QUEUE);
 	json_remove(annotations, JOB_KEY_QUEUE);
+	json_remove(annotations, JOB_KEY_MIN_PARALLELISM);
 	json_remove(annotations, JOB_KEY_LAST_APPLIED);
 	json_set_str(labels, COPY_LABEL_HUB_UID, o->hub_uid);
 	json_set_str(annotations, COPY_ANNOTATION_JOB_UID, o->job_uid);

@@ -9,6 +9,7 @@
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
 #include "kinds/job_shape.h"
+#include "kinds/queue_request.h"
 #include "kinds/refuse.h"
 #include "kinds/topology_request.h"
 #include "kube/names.h"
@@ -331,6 +332,7 @@ void job_set_validate(const struct kind *k, const struct cJSON *object, const st
 	check_coordinator(&c);
 	check_managed_by(&c);
 	topology_request_check_job(k, object, w, errors);
+	queue_request_check_job(k, object, w, errors);
 	if (w->old)
 		check_update(w->old, c.spec, errors);
 	map_done(&c.seen);

@@ -7,6 +7,7 @@
 #include "kinds/hooks.h"
 #include "kinds/job_shape.h"
 #include "kinds/pod_template.h"
+#include "kinds/queue_request.h"
 #include "kinds/refuse.h"
 #include "kinds/topology_request.h"
 #include "kinds/types.h"
@@ -233,6 +234,7 @@ static void check_training(const struct kind *k, const struct cJSON *object,
 		refuse(errors, FIELD_REQUIRED, NULL, "", "spec.%s[%s]", t->specs, t->required);
 	check_managed_by(json_path(object, "spec", "runPolicy", NULL), errors);
 	topology_request_check_job(k, object, w, errors);
+	queue_request_check_job(k, object, w, errors);
 	if (w->old)
 		check_training_update(w->old, object, errors);
 }

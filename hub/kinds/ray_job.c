@@ -8,6 +8,7 @@
 #include "kinds/hooks.h"
 #include "kinds/job_shape.h"
 #include "kinds/pod_template.h"
+#include "kinds/queue_request.h"
 #include "kinds/refuse.h"
 #include "kinds/topology_request.h"
 #include "kube/names.h"
@@ -150,6 +151,7 @@ void ray_job_validate(const struct kind *k, const struct cJSON *object, const st
 	}
 	check_spec(spec, w, errors);
 	topology_request_check_job(k, object, w, errors);
+	queue_request_check_job(k, object, w, errors);
 	if (w->old)
 		refuse_change(errors, json_path(w->old, "spec", "managedBy", NULL),
 			      json_get(spec, "managedBy"), "spec.managedBy");
@@ -176,6 +178,7 @@ void ray_cluster_validate(const struct kind *k, const struct cJSON *object,
 					 "that the cluster starts with");
 	check_cluster(spec, "spec", errors);
 	topology_request_check_job(k, object, w, errors);
+	queue_request_check_job(k, object, w, errors);
 	if (w->old)
 		refuse_change(errors, json_path(w->old, "spec", "managedBy", NULL),
 			      json_get(spec, "managedBy"), "spec.managedBy");
