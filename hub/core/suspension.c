@@ -1,6 +1,7 @@
 #include "core/suspension.h"
 
 #include "base/json.h"
+#include "core/admission/settle.h"
 #include "core/job.h"
 #include "core/kueue/kueue.h"
 #include "kinds/job_digest.h"
@@ -57,12 +58,11 @@ void suspension_admit(struct core *c, struct command *cmd)
 	auto_arena mem = ARENA_INIT;
 	struct job_digest digest;
 
-	if (!cmd->draft.digest ||
-	    job_digest_unpack(span_make(cmd->draft.digest, cmd->draft.digest_len), &mem, &digest) <
-		0 ||
-	    !digest.queue_name.len || !kueue_manages(c, span_of(cmd->ns)))
-		return;
-	set(cmd->kind, &cmd->draft, true);
+	if (cmd->draft.digest &&
+	    job_digest_unpack(span_make(cmd->draft.digest, cmd->draft.digest_len), &mem, &digest) ==
+		0 &&
+	    settle_goes_to_queue(c, cmd->kind, span_of(cmd->ns), span_of(cmd->name), &digest))
+		set(cmd->kind, &cmd->draft, true);
 }
 
 static bool is_stored_on(struct core *c, const struct command *cmd)
@@ -105,7 +105,8 @@ void suspension_keep(struct core *c, struct command *cmd)
 
 bool suspension_begins(struct core *c, const struct job *j)
 {
-	return j->user_suspended || (j->digest.queue_name.len && kueue_manages(c, span_of(j->ns)));
+	return j->user_suspended ||
+	       settle_goes_to_queue(c, j->kind, span_of(j->ns), span_of(j->name), &j->digest);
 }
 
 void suspension_follow(const struct job *j, struct object_draft *d)

@@ -14,7 +14,8 @@
 #include "wire/command.h"
 
 /* A job that is created with a queue's name, in a namespace that queues manage, is suspended, as
- * Kueue's webhook has it. */
+ * Kueue's webhook has it; so is one that comes to a LocalQueue "default", or has to wait for a name
+ * (manageJobsWithoutQueueName). */
 void suspension_admit(struct core *c, struct command *cmd);
 /* An update of a job that waits or runs by a LocalQueue which it does not name (the namespace's
  * "default"): the field stays what it was, and a warning says so, as the kinds have it for jobs

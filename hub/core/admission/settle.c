@@ -69,20 +69,32 @@ void settle_tell(struct core *c, struct job *j, const char *reason)
 	core_job_dirty(c, j);
 }
 
-static const struct label *job_labels(const struct job *j, struct arena *mem)
+static const struct propagation_policy *match(const struct core *c, const struct kind *kind,
+					      struct span ns, struct span name,
+					      const struct job_digest *digest,
+					      const struct propagation_policy *first)
 {
-	struct label *out = arena_array(mem, struct label, j->digest.n_labels);
-	for (size_t i = 0; i < j->digest.n_labels; i++)
-		out[i] = (struct label){j->digest.labels[i].key, j->digest.labels[i].value};
-	return out;
+	auto_arena mem = ARENA_INIT;
+	char api_version[KIND_API_VERSION_MAX];
+	struct label *labels = arena_array(&mem, struct label, digest->n_labels);
+	const struct propagation_object o = {
+	    .api_version = span_of(kind_api_version(kind, api_version)),
+	    .kind = span_of(kind->kind),
+	    .ns = ns,
+	    .name = name,
+	    .labels = labels,
+	    .n_labels = digest->n_labels,
+	};
+
+	for (size_t i = 0; i < digest->n_labels; i++)
+		labels[i] = (struct label){digest->labels[i].key, digest->labels[i].value};
+	return first && propagation_selects(first, &o) ? first : propagation_match(c->policies, &o);
 }
 
 /* A claimed job keeps its policy: no later one takes it away, however high its priority, while the
  * first exists and selects the job, or has already placed it (Karmada; federation.md 2.1). */
 static const struct propagation_policy *policy_of(const struct core *c, const struct job *j)
 {
-	auto_arena mem = ARENA_INIT;
-	char api_version[KIND_API_VERSION_MAX];
 	const struct propagation_policy *p = NULL;
 
 	if (j->policy_name)
@@ -91,15 +103,7 @@ static const struct propagation_policy *policy_of(const struct core *c, const st
 					  span_of(j->policy_name));
 	if (p && j->replacements > 0)
 		return p;
-	const struct propagation_object o = {
-	    .api_version = span_of(kind_api_version(j->kind, api_version)),
-	    .kind = span_of(j->kind->kind),
-	    .ns = span_of(j->ns),
-	    .name = span_of(j->name),
-	    .labels = job_labels(j, &mem),
-	    .n_labels = j->digest.n_labels,
-	};
-	return p && propagation_selects(p, &o) ? p : propagation_match(c->policies, &o);
+	return match(c, j->kind, span_of(j->ns), span_of(j->name), &j->digest, p);
 }
 
 const struct propagation_policy *settle_policy(const struct core *c, const struct job *j)
@@ -154,23 +158,37 @@ static bool is_held(struct core *c, struct job *j, const struct propagation_poli
 	return false;
 }
 
-/* The LocalQueue that the job waits in; one named "default" is asked last. False: none of Kueue's
- * business. An empty name: it waits for one to be named (manageJobsWithoutQueueName). */
-static bool queue_of(struct core *c, const struct job *j, struct span *ret)
+/* The LocalQueue that a job waits in; one named "default" is asked last. False: none of Kueue's
+ * business. An empty name: it waits for one to be named (manageJobsWithoutQueueName). `elastic`: a
+ * policy suspends its scheduling. */
+static bool queue_of(struct core *c, struct span ns, struct span named, bool elastic,
+		     struct span *ret)
 {
 	const struct local_queue *q;
 
 	*ret = SPAN_NONE;
-	if (!kueue_manages(c, span_of(j->ns)))
+	if (!kueue_manages(c, ns))
 		return false;
-	if (j->digest.queue_name.len || j->must_queue) {
-		*ret = j->digest.queue_name;
+	if (named.len || elastic) {
+		*ret = named;
 		return ret->len > 0;
 	}
-	q = local_queue_find(c, span_of(j->ns), SPAN("default"));
+	q = local_queue_find(c, ns, SPAN("default"));
 	if (q && q->exists)
 		*ret = SPAN("default");
 	return ret->len > 0 || c->kueue->settings.manage_unqueued;
+}
+
+bool settle_goes_to_queue(struct core *c, const struct kind *kind, struct span ns, struct span name,
+			  const struct job_digest *digest)
+{
+	struct span unused;
+
+	if (digest->queue_name.len)
+		return kueue_manages(c, ns);
+	const struct propagation_policy *p = match(c, kind, ns, name, digest, NULL);
+	return (p || !c->settings.require_policy) &&
+	       queue_of(c, ns, SPAN_NONE, p && p->suspend_scheduling, &unused);
 }
 
 static void offer_to_queue(struct core *c, struct job *j, const struct propagation_policy *p,
@@ -217,7 +235,7 @@ void settle_offer(struct core *c, struct job *j)
 		j->elastic_name = buf_steal(&name, NULL);
 	}
 	struct span queue;
-	bool managed = queue_of(c, j, &queue);
+	bool managed = queue_of(c, span_of(j->ns), j->digest.queue_name, j->must_queue, &queue);
 	j->must_queue = j->must_queue && !managed;
 	if (!managed && j->workload)
 		workload_leave(c, j->workload);

@@ -11,6 +11,9 @@
 /* Looks at the job anew: its policy, whether anything holds it, its queue; and files it where it
  * waits. For jobs without a placement only; filing again is fine. */
 void settle_offer(struct core *c, struct job *j);
+/* Whether a job that is about to be made will be one of Kueue's queues'. */
+bool settle_goes_to_queue(struct core *c, const struct kind *kind, struct span ns, struct span name,
+			  const struct job_digest *digest);
 /* Takes it out of wherever it waits. */
 void settle_withdraw(struct core *c, struct job *j);
 /* Keeps the job from being offered, with the words that its users read; and lets go of that. */

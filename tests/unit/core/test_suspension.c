@@ -84,6 +84,28 @@ static void a_job_of_no_queue_is_left_as_its_user_wrote_it(void **state)
 	assert_int_equal(world_events(w, "plain", "Suspended", ""), 0);
 }
 
+/* Its queue is the namespace's, or is yet to be named. */
+static void a_job_that_names_no_queue_is_suspended_where_queues_take_it(void **state)
+{
+	struct world *w = *state;
+
+	begin(w);
+	w->kueue = "{'manageJobsWithoutQueueName':true}";
+	world_restart(w);
+	assert_int_equal(world_job(w, "default", "nameless", 1, 1, ""), 0);
+	world_run(w);
+	is_suspended(w, "nameless", "true", "True");
+	assert_int_equal(world_events(w, "nameless", "Suspended", "Job suspended"), 1);
+	w->kueue = "{}";
+	world_restart(w);
+	world_local_queue(w, "default", "cq");
+	assert_int_equal(world_job(w, "default", "taken", 3, 1, ""), 0);
+	world_run(w);
+	is_suspended(w, "taken", "true", "True");
+	settle(w);
+	is_suspended(w, "taken", "false", "");
+}
+
 static void the_field_is_no_edit_of_the_job(void **state)
 {
 	struct world *w = *state;
@@ -104,6 +126,7 @@ int main(void)
 	    STORY(a_queued_job_is_suspended_until_it_starts),
 	    STORY(a_job_that_is_taken_back_is_suspended_again),
 	    STORY(a_job_of_no_queue_is_left_as_its_user_wrote_it),
+	    STORY(a_job_that_names_no_queue_is_suspended_where_queues_take_it),
 	    STORY(the_field_is_no_edit_of_the_job),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
