@@ -14,14 +14,18 @@
  * Ready or kept for others may take it later: it counts, and the job waits for it.
  *
  * Nothing is tolerated of a copy that was being stopped when it failed: it cannot be resumed.
+ * Whatever purgeMode says, the copy is purged directly: a hub that runs a job on one cluster at a
+ * time proves the old copy absent before it places the job anew. The other modes are kept, and
+ * policies that ask for them are warned (kinds/propagation_policy.c).
+ *
  * Decides only; core/admission/failover.h does it. No clock, no I/O.
  */
 #include "policies/verdict.h"
 
 enum failover_purge {
 	FAILOVER_DIRECTLY,   /* the old copy is proven gone before the job is placed anew */
-	FAILOVER_GRACEFULLY, /* it is stopped, and goes once the new one runs, or after the grace */
-	FAILOVER_NEVER,	     /* it is stopped, and stays until the job goes */
+	FAILOVER_GRACEFULLY, /* Karmada: once the new one runs, or after the grace */
+	FAILOVER_NEVER,	     /* Karmada: by its user's hand */
 };
 
 enum {
@@ -35,7 +39,7 @@ struct failover_rule {
 	bool enabled;
 	enum failover_purge purge;
 	int64_t toleration_us;
-	int64_t grace_us; /* GRACEFULLY */
+	int64_t grace_us; /* GRACEFULLY; kept, and not waited for */
 };
 
 /* Directly, Gracefully or Never, or an older spelling (Immediately, Graciously); absent:

@@ -388,6 +388,5 @@ void failover_add_tasks(const struct core *c, const struct job *j, struct buf *b
 		 ",\"purgeMode\":\"%s\",\"reason\":\"" REASON
 		 "\",\"message\":\"The job failed there.\",\"producer\":\"" CORE_MANAGER
 		 "\",\"creationTimestamp\":\"%s\"}]",
-		 failover_purge_to_string(settle_policy(c, j)->failover.purge),
-		 clock_format(f->failed_at, when));
+		 failover_purge_to_string(FAILOVER_DIRECTLY), clock_format(f->failed_at, when));
 }

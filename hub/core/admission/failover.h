@@ -9,7 +9,7 @@
  *   Workload). For tolerationSeconds from when the hub first saw it, the job holds what it holds;
  *   a copy that says something else by then has recovered. Event ApplicationFailure.
  * - After that the whole gang leaves: the cluster is noted as one that failed the job, the copy is
- *   withdrawn as purgeMode says, and quota and nodes (max-jobs too) are given back once, in the
+ *   withdrawn (in every purgeMode), and quota and nodes (max-jobs too) are given back once, in the
  *   commit that records its absence. A Workload of Kueue's is evicted with the reason
  *   ApplicationFailure, is requeued at once and keeps its place; so does a QueueUnit.
  * - The job waits where any new job would, for its queue and a cluster. Clusters that failed it are
