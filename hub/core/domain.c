@@ -5,6 +5,7 @@
 #include "core/domain_groups.h"
 #include "core/job.h"
 #include "core/kueue/admission_ask.h"
+#include "kinds/job_keys.h"
 #include "kinds/topology_assignment.h"
 
 #define MAX_DOMAINS_TEXT (192 << 10)
@@ -139,7 +140,8 @@ char *domain_choose(const struct core *c, const struct job *j, const struct plac
 	struct buf out = BUF_MAX(MAX_DOMAINS_TEXT);
 	bool any = false;
 
-	if (shape->exclusive_topology.len && !c->settings.hot_swap)
+	if (shape->exclusive_topology.len &&
+	    (!c->settings.hot_swap || span_is(shape->exclusive_topology, JOB_KEY_NAMESPACED_JOB)))
 		return NULL;
 	buf_add_char(&out, '[');
 	for (uint32_t set = 0; set < shape->n_sets; set++) {

@@ -22,7 +22,8 @@
  *                       that was chosen for it. JobSet's controller and the scheduler alone would
  *                       take any domain, also what is left of one that lost a node, where the rest
  *                       of the Job then finds no room. With hotSwap.enabled: false nothing is
- *                       gated, and the member chooses
+ *                       gated, and the member chooses; nor with JobSet's node-selector strategy,
+ *                       where labels of the nodes say whose they are
  *   unconstrained       nothing to enforce
  *
  * So a TopologyAssignment in a Workload's status (workload_status.h) names the levels and domains

@@ -13,6 +13,7 @@
 #include "kube/quantity.h"
 
 /* What KubeRay's own submitter asks for. */
+#define MAX_LABELLED	    1024 /* values of one requirement that placement takes */
 #define SUBMITTER_MILLI_CPU 500
 #define SUBMITTER_BYTES	    (200 << 20)
 
@@ -145,6 +146,49 @@ static void add_redis_cleanup(const struct job_template *t, struct job_pod_set *
 	}
 }
 
+/* As JobSet's controller gives each child Job the node selector of its own name: each of the groups
+ * has a domain alone, and those are the domains that there are for them. */
+static void hold_to_labelled(const struct job_template *t, struct job_pod_set *set,
+			     struct arena *mem)
+{
+	struct template_info *pod = &set->pod;
+	struct info_requirement own = {.key = SPAN(JOB_KEY_NAMESPACED_JOB), .op = MATCH_IN};
+	size_t terms = pod->n_affinity ? pod->n_affinity : 1;
+	size_t n = (size_t)num_min(t->groups, MAX_LABELLED);
+	auto_buf name = BUF_INIT;
+
+	own.values = arena_array(mem, struct span, n);
+	for (; own.n_values < n; own.n_values++) {
+		buf_clear(&name);
+		buf_addf(&name, "%s%zu", t->labelled, own.n_values);
+		own.values[own.n_values] = arena_span(mem, buf_span(&name));
+	}
+	struct info_term *affinity = arena_array(mem, struct info_term, terms);
+	for (size_t i = 0; i < terms; i++) {
+		struct info_term was =
+		    i < pod->n_affinity ? pod->affinity[i] : (struct info_term){0};
+		if (i < pod->n_affinity && !was.n_requirements)
+			continue; /* matches nothing, and still does */
+		affinity[i].requirements =
+		    arena_array(mem, struct info_requirement, was.n_requirements + 1);
+		for (size_t k = 0; k < was.n_requirements; k++)
+			affinity[i].requirements[k] = was.requirements[k];
+		affinity[i].requirements[was.n_requirements] = own;
+		affinity[i].n_requirements = was.n_requirements + 1;
+	}
+	pod->affinity = affinity;
+	pod->n_affinity = terms;
+	struct info_toleration *all =
+	    arena_array(mem, struct info_toleration, pod->n_tolerations + 1);
+	for (size_t i = 0; i < pod->n_tolerations; i++)
+		all[i] = pod->tolerations[i];
+	all[pod->n_tolerations++] = (struct info_toleration){.key = SPAN(JOB_KEY_NO_SCHEDULE),
+							     .value = SPAN(""),
+							     .op = TOLERATE_EXISTS,
+							     .effect = INFO_NO_SCHEDULE};
+	pod->tolerations = all;
+}
+
 static int read_pod_set(const struct job_template *t, struct arena *mem, struct job_digest *d,
 			struct field_errors *errors)
 {
@@ -159,6 +203,8 @@ static int read_pod_set(const struct job_template *t, struct arena *mem, struct 
 		add_autoscaler(t, set, mem);
 	if (t->submitter_beside)
 		add_submitter(set, mem);
+	if (t->labelled)
+		hold_to_labelled(t, set, mem);
 	struct span consumed = first_of(label(t->node, "annotations", JOB_KEY_CONSUME),
 					label(t->node, "annotations", JOB_KEY_CONSUME_OLD));
 	if (!d->provisioning_request.ptr)

@@ -67,6 +67,11 @@ static void job_templates_of_job(const struct cJSON *job, struct arena *mem,
 
 /* ---- jobset.x-k8s.io ---- */
 
+static bool has_annotation(const struct cJSON *object, const char *key)
+{
+	return json_path(object, "metadata", "annotations", key, NULL) != NULL;
+}
+
 static void job_templates_of_job_set(const struct cJSON *job, struct arena *mem,
 				     struct job_templates *ret)
 {
@@ -86,6 +91,15 @@ static void job_templates_of_job_set(const struct cJSON *job, struct arena *mem,
 		t->groups = number(r, "replicas", 1);
 		t->count = num_mul_sat(t->groups, job_pods(spec));
 		t->topology = own ? own : all;
+		if (t->topology && (has_annotation(job, JOB_KEY_NODE_SELECTOR) ||
+				    has_annotation(job_template, JOB_KEY_NODE_SELECTOR))) {
+			const struct cJSON *meta = json_get(job, "metadata");
+			const char *ns = json_str(meta, "namespace"),
+				   *name = json_str(meta, "name");
+			t->topology = JOB_KEY_NAMESPACED_JOB;
+			t->labelled = text(mem, "%s_%s-%s-", ns ? ns : "", name ? name : "",
+					   t->set ? t->set : "");
+		}
 		if (!t->topology || t->groups == 0)
 			t->groups = 1;
 	}

@@ -18,8 +18,11 @@ struct job_template {
 	int64_t count;	      /* pods; saturates at INT64_MAX */
 	int64_t groups;	      /* equal groups that the pods come in; 1 when they do not */
 	const char *topology; /* node label of which each group takes a domain alone, or NULL */
-	bool uncounted;	      /* a helper that is no part of the gang: a RayJob's submitter */
-	int64_t min_count;    /* 0, or how many pods are enough when no more fit */
+	/* Its groups go to the nodes whose label JOB_KEY_NAMESPACED_JOB is this and the group's
+	 * index, and tolerate JOB_KEY_NO_SCHEDULE; in the arena, or NULL. */
+	const char *labelled;
+	bool uncounted;	   /* a helper that is no part of the gang: a RayJob's submitter */
+	int64_t min_count; /* 0, or how many pods are enough when no more fit */
 	/* Ray: its controller adds the autoscaler's container, with these autoscalerOptions. */
 	bool autoscaler;
 	const struct cJSON *autoscaler_options;

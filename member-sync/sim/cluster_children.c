@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <openssl/sha.h>
 
-#define PREFIX	  "jobset.sigs.k8s.io/"
-#define EXCLUSIVE "alpha.jobset.sigs.k8s.io/exclusive-topology"
-#define ROWS_EACH 4
+#define PREFIX	       "jobset.sigs.k8s.io/"
+#define EXCLUSIVE      "alpha.jobset.sigs.k8s.io/exclusive-topology"
+#define NODE_SELECTOR  "alpha.jobset.sigs.k8s.io/node-selector" /* the strategy; a flag */
+#define NAMESPACED_JOB "alpha.jobset.sigs.k8s.io/namespaced-job"
+#define NO_SCHEDULE    "alpha.jobset.sigs.k8s.io/no-schedule"
+#define ROWS_EACH      4
 
 struct child {
 	const struct sim_job *parent;
@@ -121,6 +124,23 @@ static void add_term(struct cJSON *spec, const char *which, struct cJSON *take_t
 	json_append(json_get(affinity, key), take_term);
 }
 
+/* The nodes that its user has labelled with the Job's name, and perhaps tainted. */
+static void select_labelled(const struct child *k, struct cJSON *pod_spec)
+{
+	auto_buf name = BUF_INIT;
+	struct cJSON *toleration = json_object();
+
+	buf_addf(&name, "%s_%s", k->parent->ns, k->name);
+	json_set(json_ensure_object(pod_spec, "nodeSelector"), NAMESPACED_JOB,
+		 json_new_span(buf_span(&name)));
+	if (!json_is(json_get(pod_spec, "tolerations"), JSON_ARRAY))
+		json_set(pod_spec, "tolerations", json_array());
+	json_set_str(toleration, "key", NO_SCHEDULE);
+	json_set_str(toleration, "operator", "Exists");
+	json_set_str(toleration, "effect", "NoSchedule");
+	json_append(json_get(pod_spec, "tolerations"), toleration);
+}
+
 /* All pods of the Job in one domain, and no other Job's pods in it. JobSet says this of the
  * leader and pins the followers by node selector; for a scheduler it comes to the same. */
 static void make_exclusive(const struct child *k, struct cJSON *pod_spec)
@@ -132,6 +152,11 @@ static void make_exclusive(const struct child *k, struct cJSON *pod_spec)
 		    json_value_str(json_path(k->set, "metadata", "annotations", EXCLUSIVE, NULL));
 	if (!topology)
 		return;
+	if (json_path(k->set, "metadata", "annotations", NODE_SELECTOR, NULL) ||
+	    json_path(k->replicated, "template", "metadata", "annotations", NODE_SELECTOR, NULL)) {
+		select_labelled(k, pod_spec);
+		return;
+	}
 	add_term(pod_spec, "podAffinity", affinity_term(topology, expression("In", k->key), NULL));
 	add_term(pod_spec, "podAntiAffinity",
 		 affinity_term(topology, expression("Exists", NULL), expression("NotIn", k->key)));

@@ -105,6 +105,32 @@ static void a_job_set_multiplies_and_keeps_topology_groups(void **state)
 	done(&i);
 }
 
+static void with_the_node_selector_strategy_each_job_has_nodes_of_its_name(void **state)
+{
+	(void)state;
+	struct indexed i;
+	index_of(TYPE_JOB_SET,
+		 "{'metadata':{'name':'js','namespace':'team','annotations':{"
+		 "'alpha.jobset.sigs.k8s.io/exclusive-topology':'pool',"
+		 "'alpha.jobset.sigs.k8s.io/node-selector':''}},'spec':{'replicatedJobs':["
+		 "{'name':'slice','replicas':2,'template':{'spec':{'template':" POD("") "}}}]}}",
+		 &i);
+	assert_int_equal(i.d.n_pod_sets, 1);
+	const struct job_pod_set *set = &i.d.pod_sets[0];
+	assert_int_equal(set->groups, 2);
+	assert_text(set->exclusive_topology, "alpha.jobset.sigs.k8s.io/namespaced-job");
+	assert_int_equal(set->pod.n_affinity, 1);
+	assert_int_equal(set->pod.affinity[0].n_requirements, 1);
+	const struct info_requirement *r = &set->pod.affinity[0].requirements[0];
+	assert_text(r->key, "alpha.jobset.sigs.k8s.io/namespaced-job");
+	assert_int_equal(r->n_values, 2);
+	assert_text(r->values[0], "team_js-slice-0");
+	assert_text(r->values[1], "team_js-slice-1");
+	assert_int_equal(set->pod.n_tolerations, 1);
+	assert_text(set->pod.tolerations[0].key, "alpha.jobset.sigs.k8s.io/no-schedule");
+	done(&i);
+}
+
 static void roles_of_tf_and_mpi_jobs_come_in_their_own_order(void **state)
 {
 	(void)state;
@@ -396,6 +422,7 @@ int main(void)
 	    cmocka_unit_test(a_pytorch_job_has_master_then_worker),
 	    cmocka_unit_test(a_job_is_one_set_no_larger_than_its_completions),
 	    cmocka_unit_test(a_job_set_multiplies_and_keeps_topology_groups),
+	    cmocka_unit_test(with_the_node_selector_strategy_each_job_has_nodes_of_its_name),
 	    cmocka_unit_test(roles_of_tf_and_mpi_jobs_come_in_their_own_order),
 	    cmocka_unit_test(the_other_training_jobs_and_ray_clusters_are_counted),
 	    cmocka_unit_test(a_ray_job_counts_head_and_groups_but_not_its_submitter),
