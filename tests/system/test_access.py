@@ -176,7 +176,7 @@ def story_nobody_grants_more_than_they_have(fleet):
           "in Kubernetes' words", words)
     words = refused(admin, "nor one that does not exist", "create", "rolebinding", "x",
                     "--role=nothing", "--user=bob", *bob)
-    check(f'roles.{RBAC} "nothing" not found' in words, "it is not found", words)
+    check(f'rolebindings.{RBAC} "nothing" not found' in words, "it is not found", words)
     # bind and escalate lift it
     admin("create", "clusterrole", "binder", "--verb=bind", f"--resource=clusterroles.{RBAC}",
           "--resource-name=cluster-admin")

@@ -80,14 +80,17 @@ static inline void create(struct world *w, uint16_t type, const char *text)
 	assert_int_equal(world_create(w, type, text), ERR_NONE);
 }
 
-/* Queue lq with 10 cpus, whose check asks for nodes; `config`: more of its spec, or "". */
-static inline void checked_queue(struct world *w, const char *config)
+/* Queue lq with 10 cpus of the flavor f, whose check asks for nodes; `config`: more of the check's
+ * spec, or "". */
+static inline void checked_queue_of(struct world *w, const char *flavor, const char *config)
 {
-	auto_buf b = BUF_INIT;
+	auto_buf b = BUF_INIT, f = BUF_INIT;
 
-	create(w, TYPE_RESOURCE_FLAVOR,
-	       "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'ResourceFlavor','metadata':{'name':"
-	       "'f'},'spec':{'nodeLabels':{'pool':'queued'}}}");
+	buf_addf(&f,
+		 "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'ResourceFlavor','metadata':{'name'"
+		 ":'f'},'spec':%s}",
+		 flavor);
+	create(w, TYPE_RESOURCE_FLAVOR, f.ptr);
 	create(w, TYPE_ADMISSION_CHECK,
 	       "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'AdmissionCheck','metadata':{'name':"
 	       "'prov'},'spec':{'controllerName':'kueue.x-k8s.io/provisioning-request',"
@@ -108,6 +111,11 @@ static inline void checked_queue(struct world *w, const char *config)
 	       "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'LocalQueue','metadata':{'name':"
 	       "'lq','namespace':'default'},'spec':{'clusterQueue':'cq'}}");
 	world_settle(w);
+}
+
+static inline void checked_queue(struct world *w, const char *config)
+{
+	checked_queue_of(w, "{'nodeLabels':{'pool':'queued'}}", config);
 }
 
 /* Two pods of 3 cpus in queue lq, for at most 600 seconds. */

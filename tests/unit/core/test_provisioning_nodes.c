@@ -395,13 +395,8 @@ static void racks(struct world *w)
 	create(w, TYPE_TOPOLOGY,
 	       "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'Topology','metadata':{'name':'t'},"
 	       "'spec':{'levels':[{'nodeLabel':'cloud.example.com/rack'}]}}");
-	checked_queue(w, "");
-	assert_int_equal(world_delete(w, TYPE_RESOURCE_FLAVOR, "", "f"), ERR_NONE);
-	world_settle(w);
-	create(w, TYPE_RESOURCE_FLAVOR,
-	       "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'ResourceFlavor','metadata':{'name':"
-	       "'f'},'spec':{'nodeLabels':{'cloud.example.com/block':'b'},'topologyName':'t'}}");
-	world_settle(w);
+	checked_queue_of(w, "{'nodeLabels':{'cloud.example.com/block':'b'},'topologyName':'t'}",
+			 "");
 }
 
 /* Two pods of 3 cpus in one rack. */
