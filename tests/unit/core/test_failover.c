@@ -19,6 +19,25 @@ static void two_members(struct world *w)
 	world_join(w, "c2", 2, 4)->run_time = 3600 * USEC_PER_SEC;
 }
 
+/* Two members, a policy with this failover, and the job one: so many pods of so many cpus. */
+static void begin(struct world *w, const char *failover, int pods, int cpus)
+{
+	two_members(w);
+	world_policy(w, "default", failover);
+	assert_int_equal(world_job(w, "default", "one", pods, cpus, ""), ERR_NONE);
+}
+
+/* The same policy for team-a, whose jobs go through its queue. */
+#define begin_with_teams(w, failover)                                                              \
+	begin_with_policy(w, ",'suspension':{'scheduling':true}" failover)
+static void begin_with_policy(struct world *w, const char *policy)
+{
+	two_members(w);
+	world_teams(w, 12, 4);
+	assert_int_equal(world_delete(w, TYPE_PROPAGATION_POLICY, "team-a", "p"), ERR_NONE);
+	world_policy(w, "team-a", policy);
+}
+
 /* Where a copy of it is that is not suspended; NULL: nowhere, and nowhere twice. */
 static struct model *runs_on(struct world *w, const char *ns, const char *job)
 {
@@ -77,9 +96,7 @@ static void a_failed_job_leaves_after_its_toleration(void **state)
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_policy(w, "default", AFTER_30S);
-	assert_int_equal(world_job(w, "default", "one", 2, 2, ""), ERR_NONE);
+	begin(w, AFTER_30S, 2, 2);
 	const struct model *first = runs(w, "default", "one");
 	assert_ptr_equal(fails(w, "default", "one"), first);
 	assert_string_equal(failed(w, "default", "one"), "");
@@ -105,9 +122,7 @@ static void a_job_that_fails_everywhere_has_failed(void **state)
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_policy(w, "default", AT_ONCE);
-	assert_int_equal(world_job(w, "default", "one", 2, 2, ""), ERR_NONE);
+	begin(w, AT_ONCE, 2, 2);
 	world_settle(w);
 	const struct model *first = fails(w, "default", "one");
 	const struct model *second = runs(w, "default", "one");
@@ -139,9 +154,7 @@ static void what_succeeds_is_not_asked(void **state)
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_policy(w, "default", AT_ONCE);
-	assert_int_equal(world_job(w, "default", "one", 1, 2, ""), ERR_NONE);
+	begin(w, AT_ONCE, 1, 2);
 	struct model *m = runs(w, "default", "one");
 	model_finish(m, model_copy(m, "default", "one"), false);
 	later(w, 1);
@@ -154,9 +167,7 @@ static void a_copy_that_recovers_stays(void **state)
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_policy(w, "default", AFTER_30S);
-	assert_int_equal(world_job(w, "default", "one", 1, 2, ""), ERR_NONE);
+	begin(w, AFTER_30S, 1, 2);
 	struct model *m = runs(w, "default", "one");
 	struct model_copy *copy = model_copy(m, "default", "one");
 	fails(w, "default", "one");
@@ -180,10 +191,7 @@ static void quota_is_given_back_once_and_taken_again(void **state)
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_teams(w, 12, 4);
-	assert_int_equal(world_delete(w, TYPE_PROPAGATION_POLICY, "team-a", "p"), ERR_NONE);
-	world_policy(w, "team-a", ",'suspension':{'scheduling':true}" AFTER_30S);
+	begin_with_teams(w, AFTER_30S);
 	assert_int_equal(world_job(w, "team-a", "one", 2, 2, ""), ERR_NONE);
 	world_settle(w);
 	assert_int_equal(world_used(w, "root/a", "cpu"), 4000);
@@ -213,10 +221,7 @@ static void one_that_left_goes_back_to_its_place_in_the_queue(void **state)
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_teams(w, 12, 4);
-	assert_int_equal(world_delete(w, TYPE_PROPAGATION_POLICY, "team-a", "p"), ERR_NONE);
-	world_policy(w, "team-a", ",'suspension':{'scheduling':true}" AT_ONCE);
+	begin_with_teams(w, AT_ONCE);
 	assert_int_equal(world_job(w, "team-a", "one", 2, 2, ""), ERR_NONE);
 	world_settle(w);
 	assert_int_equal(world_job(w, "team-a", "two", 2, 2, ""), ERR_NONE);
@@ -266,9 +271,7 @@ static void it_waits_for_a_cluster_that_is_full_and_says_where_it_failed(void **
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_policy(w, "default", AT_ONCE);
-	assert_int_equal(world_job(w, "default", "one", 2, 4, ""), ERR_NONE);
+	begin(w, AT_ONCE, 2, 4);
 	const struct model *first = runs(w, "default", "one");
 	assert_int_equal(world_job(w, "default", "other", 2, 4, ""), ERR_NONE);
 	struct model *second = runs(w, "default", "other");
@@ -292,9 +295,7 @@ static void an_edit_of_the_job_forgets_where_it_failed(void **state)
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_policy(w, "default", AT_ONCE);
-	assert_int_equal(world_job(w, "default", "one", 2, 4, ""), ERR_NONE);
+	begin(w, AT_ONCE, 2, 4);
 	const struct model *first = runs(w, "default", "one");
 	assert_int_equal(world_job(w, "default", "other", 2, 4, ""), ERR_NONE);
 	world_settle(w);
@@ -312,9 +313,7 @@ static void a_policy_without_failover_forgets_it_too(void **state)
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_policy(w, "default", AT_ONCE);
-	assert_int_equal(world_job(w, "default", "one", 2, 4, ""), ERR_NONE);
+	begin(w, AT_ONCE, 2, 4);
 	const struct model *first = runs(w, "default", "one");
 	assert_int_equal(world_job(w, "default", "other", 2, 4, ""), ERR_NONE);
 	world_settle(w);
@@ -332,9 +331,7 @@ static void a_policy_that_is_edited_while_it_tolerates_counts_at_once(void **sta
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_policy(w, "default", AFTER_30S);
-	assert_int_equal(world_job(w, "default", "one", 2, 2, ""), ERR_NONE);
+	begin(w, AFTER_30S, 2, 2);
 	assert_int_equal(world_job(w, "default", "two", 2, 2, ""), ERR_NONE);
 	const struct model *one = runs(w, "default", "one");
 	fails(w, "default", "one");
@@ -405,9 +402,7 @@ static void one_that_is_suspended_while_its_copy_is_failed_leaves_it(void **stat
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_policy(w, "default", AFTER_30S);
-	assert_int_equal(world_job(w, "default", "one", 2, 2, ""), ERR_NONE);
+	begin(w, AFTER_30S, 2, 2);
 	world_settle(w);
 	fails(w, "default", "one");
 	assert_int_equal(world_patch(w, TYPE_JOB, "default", "one", "{'spec':{'suspend':true}}"),
@@ -423,9 +418,7 @@ static void what_its_operator_declared_dead_failed_it(void **state)
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_policy(w, "default", AFTER_30S);
-	assert_int_equal(world_job(w, "default", "one", 2, 2, ""), ERR_NONE);
+	begin(w, AFTER_30S, 2, 2);
 	world_settle(w);
 	const struct model *m = fails(w, "default", "one");
 	assert_int_equal(world_patch(w, TYPE_CLUSTER, "", m->name,
@@ -482,10 +475,7 @@ static void a_restart_at_any_step_loses_nothing(void **state)
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_teams(w, 12, 4);
-	assert_int_equal(world_delete(w, TYPE_PROPAGATION_POLICY, "team-a", "p"), ERR_NONE);
-	world_policy(w, "team-a", ",'suspension':{'scheduling':true}" AFTER_30S);
+	begin_with_teams(w, AFTER_30S);
 	int steps = 0;
 	while (!survives_a_restart_after(w, steps))
 		steps++;
@@ -496,9 +486,7 @@ static void a_restart_does_not_begin_the_toleration_anew(void **state)
 {
 	struct world *w = *state;
 
-	two_members(w);
-	world_policy(w, "default", AFTER_30S);
-	assert_int_equal(world_job(w, "default", "one", 2, 2, ""), ERR_NONE);
+	begin(w, AFTER_30S, 2, 2);
 	world_settle(w);
 	const struct model *first = fails(w, "default", "one");
 	later(w, 20);
