@@ -6,6 +6,9 @@ import subprocess
 
 from .story import DEADLINE, Failure
 
+# How often one command may run into the race that Kubectl.run() knows.
+CLIENT_RACES = 5
+
 
 class Kubectl:
     def __init__(self, version, path, kubeconfig, home):
@@ -14,9 +17,15 @@ class Kubectl:
         self.env = dict(os.environ, KUBECONFIG=kubeconfig, HOME=home)
 
     def run(self, *args, stdin=None, env=None):
-        """The finished process."""
-        return subprocess.run([self.path, *args], input=stdin, text=True, capture_output=True,
-                              timeout=DEADLINE * 2, env=dict(self.env, **(env or {})))
+        """The finished process. A connection that this client lost by itself is made again: up to
+        1.33 it reads before all its streams exist, and takes the answer of a command that ends at
+        once for one of an unknown stream (kubernetes/kubernetes#131189)."""
+        for _ in range(CLIENT_RACES):
+            done = subprocess.run([self.path, *args], input=stdin, text=True, capture_output=True,
+                                  timeout=DEADLINE * 2, env=dict(self.env, **(env or {})))
+            if "Unknown stream id" not in done.stderr:
+                break
+        return done
 
     def __call__(self, *args, stdin=None, env=None):
         """Its standard output; a failure is one."""
