@@ -56,7 +56,8 @@ static const char *cluster_name(const struct core *c, uint32_t number)
 {
 	const struct member *m = member_by_number(c, number);
 
-	return m ? m->name : "(unjoined)";
+	/* One that is left has no number any more, whatever else keeps its Cluster. */
+	return m && !m->leaving ? m->name : "(unjoined)";
 }
 
 static void note(struct core *c, struct job *j)

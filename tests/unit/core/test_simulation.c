@@ -642,8 +642,10 @@ static void run_seed(uint64_t seed)
 
 static void everything_settles_whatever_happens(void **state)
 {
+	/* A job that failed on a cluster whose unjoin was not over before a restart. */
+	static const uint64_t more[] = {50185, 0};
 	(void)state;
-	seeds_run(run_seed, 300, NULL);
+	seeds_run(run_seed, 300, more);
 }
 
 int main(void)
