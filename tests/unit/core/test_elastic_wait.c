@@ -56,6 +56,25 @@ static void busy(struct world *w, const char *stream)
 	}
 }
 
+/* A gang of 8 of team-a that has waited long, for what this job of team-b has. */
+static void gang_starves_behind(struct world *w, const char *holder, int cpus, int limit)
+{
+	limited_job(w, "team-b", holder, 1, cpus, limit);
+	limited_job(w, "team-a", "gang", 1, 8, 0);
+	later(w, 70);
+}
+
+/* team-b has 6 of 12 for 500 s, the gang starves, and 5 more are refused to team-b for it. */
+static struct model *kept_from_small(struct world *w)
+{
+	struct model *m = teams(w, 1000);
+
+	gang_starves_behind(w, "long", 6, 500);
+	limited_job(w, "team-b", "small", 1, 5, 2000);
+	assert_false(is_placed(w, "team-b", "small"));
+	return m;
+}
+
 static void small_jobs_of_its_leaf_pass_a_gang_until_it_starves(void **state)
 {
 	struct world *w = *state;
@@ -97,9 +116,7 @@ static void the_bound_is_told_and_who_costs_nothing_passes(void **state)
 	struct world *w = *state;
 
 	teams(w, 1000);
-	limited_job(w, "team-b", "long", 1, 6, 500);
-	limited_job(w, "team-a", "gang", 1, 8, 0);
-	later(w, 70);
+	gang_starves_behind(w, "long", 6, 500);
 	assert_told(
 	    w, "team-a", "gang",
 	    "Quota that comes free for root/a is kept for it, which has waited long: it has "
@@ -135,9 +152,7 @@ static void a_job_without_a_limit_leaves_no_bound(void **state)
 	struct world *w = *state;
 
 	teams(w, 5000);
-	limited_job(w, "team-b", "endless", 1, 6, 0);
-	limited_job(w, "team-a", "gang", 1, 8, 0);
-	later(w, 70);
+	gang_starves_behind(w, "endless", 6, 0);
 	assert_told(w, "team-a", "gang",
 		    "no bound on its wait exists, as jobs without a time limit");
 	/* Nothing is kept in vain, but its own queue keeps its order. */
@@ -151,12 +166,7 @@ static void a_gang_that_leaves_gives_up_what_is_kept(void **state)
 {
 	struct world *w = *state;
 
-	teams(w, 1000);
-	limited_job(w, "team-b", "long", 1, 6, 500);
-	limited_job(w, "team-a", "gang", 1, 8, 0);
-	later(w, 70);
-	limited_job(w, "team-b", "small", 1, 5, 2000);
-	assert_false(is_placed(w, "team-b", "small"));
+	kept_from_small(w);
 	assert_int_equal(world_delete(w, TYPE_JOB, "team-a", "gang"), ERR_NONE);
 	world_settle(w);
 	assert_true(is_placed(w, "team-b", "small"));
@@ -166,12 +176,7 @@ static void a_gang_that_fits_no_more_gives_up_what_is_kept(void **state)
 {
 	struct world *w = *state;
 
-	teams(w, 1000);
-	limited_job(w, "team-b", "long", 1, 6, 500);
-	limited_job(w, "team-a", "gang", 1, 8, 0);
-	later(w, 70);
-	limited_job(w, "team-b", "small", 1, 5, 2000);
-	assert_false(is_placed(w, "team-b", "small"));
+	kept_from_small(w);
 	assert_int_equal(world_edit_tree(w, 12, 6), ERR_NONE);
 	world_settle(w);
 	assert_true(is_placed(w, "team-b", "small"));
@@ -181,11 +186,7 @@ static void a_restart_keeps_what_was_kept(void **state)
 {
 	struct world *w = *state;
 
-	teams(w, 1000);
-	limited_job(w, "team-b", "long", 1, 6, 500);
-	limited_job(w, "team-a", "gang", 1, 8, 0);
-	later(w, 70);
-	limited_job(w, "team-b", "small", 1, 5, 2000);
+	kept_from_small(w);
 	world_restart(w);
 	world_settle(w);
 	later(w, 2);

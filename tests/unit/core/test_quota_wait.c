@@ -35,6 +35,14 @@ static void cohort(struct world *w, int cpus)
 	assert_int_equal(world_create(w, TYPE_COHORT, text), ERR_NONE);
 }
 
+/* Queues a and b own nothing: what they use is the cohort's. */
+static void borrowers(struct world *w, int cpus)
+{
+	cohort(w, cpus);
+	queue(w, "a", 0, "");
+	queue(w, "b", 0, "");
+}
+
 /* A job of one pod in the LocalQueue of a queue; maximum execution time `limit` seconds, 0: none.
  * `more` are further labels. */
 static void job_with(struct world *w, const char *name, const char *queue, int cpus, int limit,
@@ -108,6 +116,15 @@ static void busy(struct world *w, const char *stream)
 	}
 }
 
+/* A gang of 8 of queue a that has waited long, for what this holder has. */
+static void gang_starves_behind(struct world *w, const char *holder, const char *queue, int cpus,
+				int limit)
+{
+	job(w, holder, queue, cpus, limit);
+	job(w, "gang", "a", 8, 0);
+	later(w, 70);
+}
+
 /* ---- a bound ---- */
 
 static void a_gang_that_borrows_what_is_nobodys_starts_within_its_bound(void **state)
@@ -115,9 +132,7 @@ static void a_gang_that_borrows_what_is_nobodys_starts_within_its_bound(void **s
 	struct world *w = *state;
 
 	member(w, 40);
-	cohort(w, 10);
-	queue(w, "a", 0, "");
-	queue(w, "b", 0, "");
+	borrowers(w, 10);
 	busy(w, "b");
 	job(w, "gang", "a", 8, 0);
 	/* 60 s until it starves; what runs then ends after 100 at the latest. */
@@ -134,9 +149,7 @@ static void without_starvation_after_it_waits_for_ever(void **state)
 
 	w->core->settings.starve_after = 0;
 	member(w, 40);
-	cohort(w, 10);
-	queue(w, "a", 0, "");
-	queue(w, "b", 0, "");
+	borrowers(w, 10);
 	busy(w, "b");
 	job(w, "gang", "a", 8, 0);
 	assert_int_equal(starts_after(w, "gang", "b", 400), 400);
@@ -160,12 +173,8 @@ static void the_bound_is_told_with_its_time(void **state)
 	struct world *w = *state;
 
 	member(w, 1000);
-	cohort(w, 10);
-	queue(w, "a", 0, "");
-	queue(w, "b", 0, "");
-	job(w, "long", "b", 4, 500);
-	job(w, "gang", "a", 8, 0);
-	later(w, 70);
+	borrowers(w, 10);
+	gang_starves_behind(w, "long", "b", 4, 500);
 	job(w, "behind", "b", 3, 600);
 	assert_told(w, "gang",
 		    "Quota that comes free for ClusterQueue a is kept for it, which has waited "
@@ -181,12 +190,8 @@ static void what_ends_in_time_or_fits_beside_it_passes(void **state)
 	struct world *w = *state;
 
 	member(w, 1000);
-	cohort(w, 10);
-	queue(w, "a", 0, "");
-	queue(w, "b", 0, "");
-	job(w, "long", "b", 4, 500);
-	job(w, "gang", "a", 8, 0);
-	later(w, 70);
+	borrowers(w, 10);
+	gang_starves_behind(w, "long", "b", 4, 500);
 	job(w, "too-long", "b", 3, 440); /* 430 s are left */
 	assert_false(runs(w, "too-long"));
 	job(w, "short", "b", 4, 400);
@@ -206,13 +211,9 @@ static void an_early_end_lets_those_pass_who_were_refused(void **state)
 	struct world *w = *state;
 	struct model *m = member(w, 5000);
 
-	cohort(w, 10);
-	queue(w, "a", 0, "");
-	queue(w, "b", 0, "");
+	borrowers(w, 10);
 	job(w, "one", "b", 3, 1000);
-	job(w, "two", "b", 3, 500);
-	job(w, "gang", "a", 8, 0);
-	later(w, 70);
+	gang_starves_behind(w, "two", "b", 3, 500);
 	job(w, "small", "b", 3, 2000);
 	assert_false(runs(w, "small"));
 	/* It needs both gone. Without the gang it may start at once. */
@@ -238,9 +239,7 @@ static void a_lender_may_take_back_what_the_gang_must_borrow(void **state)
 	queue(w, "a", 2, "");
 	queue(w, "lender", 8, "");
 	queue(w, "d", 0, "");
-	job(w, "long", "d", 4, 500);
-	job(w, "gang", "a", 8, 0);
-	later(w, 70);
+	gang_starves_behind(w, "long", "d", 4, 500);
 	job(w, "borrower", "d", 3, 2000);
 	assert_false(runs(w, "borrower"));
 	assert_told(w, "gang",
@@ -259,12 +258,8 @@ static void a_holder_without_a_limit_leaves_no_bound(void **state)
 	struct world *w = *state;
 
 	member(w, 5000);
-	cohort(w, 10);
-	queue(w, "a", 0, "");
-	queue(w, "b", 0, "");
-	job(w, "endless", "b", 4, 0);
-	job(w, "gang", "a", 8, 0);
-	later(w, 70);
+	borrowers(w, 10);
+	gang_starves_behind(w, "endless", "b", 4, 0);
 	assert_told(w, "gang",
 		    "no bound on its wait exists, as workloads without a time limit hold "
 		    "what it needs");
@@ -281,13 +276,9 @@ static void with_fair_sharing_a_smaller_share_goes_first(void **state)
 
 	configure(w, "{'fairSharing':{}}");
 	member(w, 1000);
-	cohort(w, 12);
-	queue(w, "a", 0, "");
-	queue(w, "b", 0, "");
+	borrowers(w, 12);
 	queue(w, "d", 0, "");
-	job(w, "long", "b", 6, 500);
-	job(w, "gang", "a", 8, 0);
-	later(w, 70);
+	gang_starves_behind(w, "long", "b", 6, 500);
 	assert_told(w, "gang",
 		    "no bound on its wait exists, as with fair sharing queues of a "
 		    "smaller share borrow before it");
@@ -307,9 +298,7 @@ static void a_local_queue_that_used_less_goes_first(void **state)
 	member(w, 5000);
 	queue(w, "a", 10, ",'admissionScope':{'admissionMode':'UsageBasedAdmissionFairSharing'}");
 	world_local_queue(w, "lq-other", "a");
-	job(w, "long", "a", 4, 500);
-	job(w, "gang", "a", 8, 0);
-	later(w, 70);
+	gang_starves_behind(w, "long", "a", 4, 500);
 	assert_told(w, "gang", "no bound on its wait exists, as LocalQueues that used less");
 	job(w, "behind", "a", 3, 2000);
 	assert_false(runs(w, "behind"));
@@ -326,9 +315,7 @@ static void higher_priority_goes_first(void **state)
 	world_priority(w, "high", 100);
 	queue(w, "a", 0, "");
 	queue(w, "b", 0, "");
-	job(w, "long", "b", 4, 500);
-	job(w, "gang", "a", 8, 0);
-	later(w, 70);
+	gang_starves_behind(w, "long", "b", 4, 500);
 	job(w, "low", "b", 3, 2000);
 	assert_false(runs(w, "low"));
 	job_with(w, "urgent", "b", 3, 2000, ",'kueue.x-k8s.io/priority-class':'high'");
@@ -342,12 +329,8 @@ static struct model *kept_from_small(struct world *w)
 {
 	struct model *m = member(w, 1000);
 
-	cohort(w, 10);
-	queue(w, "a", 0, "");
-	queue(w, "b", 0, "");
-	job(w, "long", "b", 4, 500);
-	job(w, "gang", "a", 8, 0);
-	later(w, 70);
+	borrowers(w, 10);
+	gang_starves_behind(w, "long", "b", 4, 500);
 	job(w, "small", "b", 3, 2000);
 	assert_false(runs(w, "small"));
 	return m;
@@ -437,9 +420,7 @@ static void several_gangs_start_one_after_the_other(void **state)
 	struct world *w = *state;
 
 	member(w, 90);
-	cohort(w, 10);
-	queue(w, "a", 0, "");
-	queue(w, "b", 0, "");
+	borrowers(w, 10);
 	queue(w, "d", 0, "");
 	busy(w, "b");
 	job(w, "gang-1", "a", 8, 100);
