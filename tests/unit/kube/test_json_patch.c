@@ -1,35 +1,13 @@
-#include "kube_test.h"
-
-#include "kube/patch.h"
+#include "patch_rows.h"
 
 #include <errno.h>
 
 static const struct kind kind = {.group = "x", .version = "v1", .kind = "K", .plural = "ks"};
 
-struct row {
-	const char *object, *patch;
-	const char *want; /* NULL: refused with `error` */
-	enum err_kind error;
-};
-
-static void check(const struct row *t)
+static void check_all(const struct patch_row *rows, size_t n)
 {
-	auto_json *o = tree_of(t->object);
-	auto_json *p = tree_of(t->patch);
-	auto_json *before = tree_of(t->object);
-	auto_json *got = NULL;
-	struct err err = ERR_INIT;
-	int r = patch_apply(PATCH_JSON, &kind, o, p, &got, &err);
-
-	assert_true(json_equal(o, before));
-	if (t->want && r < 0)
-		fail_msg("%s: %s", t->patch, err.text);
-	if (t->want) {
-		assert_tree(got, t->want);
-		return;
-	}
-	if (r >= 0 || err.kind != t->error || got || !err.text[0])
-		fail_msg("%s was taken, or refused as %d: %s", t->patch, (int)err.kind, err.text);
+	for (size_t i = 0; i < n; i++)
+		patch_row_check(PATCH_JSON, &kind, &rows[i]);
 }
 
 #define OP1(op, path)	     "[{'op':'" op "','path':'" path "'}]"
@@ -38,7 +16,7 @@ static void check(const struct row *t)
 
 static void the_examples_of_rfc_6902_hold(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {"{'foo':'bar'}", OPV("add", "/baz", "'qux'"), "{'baz':'qux','foo':'bar'}"},
 	    {"{'foo':['bar','baz']}", OPV("add", "/foo/1", "'qux'"), "{'foo':['bar','qux','baz']}"},
 	    {"{'baz':'qux','foo':'bar'}", OP1("remove", "/baz"), "{'foo':'bar'}"},
@@ -67,13 +45,12 @@ static void the_examples_of_rfc_6902_hold(void **state)
 	    {"{'foo':['bar']}", OPV("add", "/foo/-", "['abc','def']"),
 	     "{'foo':['bar',['abc','def']]}"},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		check(&rows[i]);
+	check_all(rows, ARRAY_LEN(rows));
 }
 
 static void pointers_escape_slash_and_tilde_and_mind_case(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {"{'a/b':1,'c':2}", OP1("remove", "/a~1b"), "{'c':2}"},
 	    {"{'m~n':1}", OPV("replace", "/m~0n", "2"), "{'m~n':2}"},
 	    {"{'a':1,'A':2}", OP1("remove", "/A"), "{'a':1}"},
@@ -84,13 +61,12 @@ static void pointers_escape_slash_and_tilde_and_mind_case(void **state)
 	    {"{'a':1}", OP1("remove", "/a~"), NULL, ERR_BAD_REQUEST},
 	    {"{'\xc3\xa4':1}", OP1("remove", "/\xc3\xa4"), "{}"},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		check(&rows[i]);
+	check_all(rows, ARRAY_LEN(rows));
 }
 
 static void array_indexes_are_strict(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {"{'a':[1,2]}", OPV("add", "/a/2", "3"), "{'a':[1,2,3]}"},
 	    {"{'a':[1,2]}", OPV("add", "/a/0", "3"), "{'a':[3,1,2]}"},
 	    {"{'a':[]}", OPV("add", "/a/0", "3"), "{'a':[3]}"},
@@ -107,13 +83,12 @@ static void array_indexes_are_strict(void **state)
 	    {"{'a':[[1],2]}", OPV("add", "/a/0/-", "3"), "{'a':[[1,3],2]}"},
 	    {"{'a':'text'}", OPV("add", "/a/0", "3"), NULL, ERR_INVALID},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		check(&rows[i]);
+	check_all(rows, ARRAY_LEN(rows));
 }
 
 static void move_and_copy_keep_the_document_whole(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {"{'a':{'b':1}}", OPF("move", "/a", "/a/c"), NULL, ERR_INVALID},
 	    {"{'a':{'b':1}}", OPF("move", "", "/a"), NULL, ERR_INVALID},
 	    {"{'a':{'b':1}}", OPF("move", "/a/b", "/a/b"), "{'a':{'b':1}}"},
@@ -127,13 +102,12 @@ static void move_and_copy_keep_the_document_whole(void **state)
 	    {"{'a':[1,2,3]}", OPF("move", "/a/0", "/a/2"), "{'a':[2,3,1]}"},
 	    {"{'a':[1,2,3]}", OPF("move", "/a/0", "/a/3"), NULL, ERR_INVALID},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		check(&rows[i]);
+	check_all(rows, ARRAY_LEN(rows));
 }
 
 static void tests_compare_values_not_texts(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {"{'a':1}", OPV("test", "/a", "1.0"), "{'a':1}"},
 	    {"{'a':{'x':1,'y':[2]}}", OPV("test", "/a", "{'y':[2],'x':1}"),
 	     "{'a':{'x':1,'y':[2]}}"},
@@ -147,13 +121,12 @@ static void tests_compare_values_not_texts(void **state)
 	    {"{'a':{'x':1}}", OPV("test", "/a", "{'x':1,'y':2}"), NULL, ERR_INVALID},
 	    {"{'a':1}", OPV("test", "", "{'a':1}"), "{'a':1}"},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		check(&rows[i]);
+	check_all(rows, ARRAY_LEN(rows));
 }
 
 static void the_root_may_be_replaced_by_an_object_only(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {"{'a':1}", OPV("replace", "", "{'b':2}"), "{'b':2}"},
 	    {"{'a':1}", OPV("add", "", "{'b':2}"), "{'b':2}"},
 	    {"{'a':1}", OPV("replace", "", "[1]"), NULL, ERR_INVALID},
@@ -163,13 +136,12 @@ static void the_root_may_be_replaced_by_an_object_only(void **state)
 	    {"{'a':1}", "[{'op':'add','path':'','value':7},{'op':'add','path':'/x','value':{}}]",
 	     NULL, ERR_INVALID},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		check(&rows[i]);
+	check_all(rows, ARRAY_LEN(rows));
 }
 
 static void malformed_patches_are_bad_requests(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {"{}", "{}", NULL, ERR_BAD_REQUEST},
 	    {"{}", "[7]", NULL, ERR_BAD_REQUEST},
 	    {"{}", "[{'op':'add','path':'/a'}]", NULL, ERR_BAD_REQUEST},
@@ -180,17 +152,16 @@ static void malformed_patches_are_bad_requests(void **state)
 	    {"{'a':1}", "[]", "{'a':1}"},
 	    {"{}", "[{'op':'add','path':'/a','value':null}]", "{'a':null}"},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		check(&rows[i]);
+	check_all(rows, ARRAY_LEN(rows));
 }
 
 static void a_failure_half_way_changes_nothing(void **state)
 {
-	/* check() compares the object before and after. */
-	static const struct row row = {
+	/* patch_row_check() compares the object before and after. */
+	static const struct patch_row row = {
 	    "{'a':1}", "[{'op':'remove','path':'/a'},{'op':'test','path':'/a','value':1}]", NULL,
 	    ERR_INVALID};
-	check(&row);
+	check_all(&row, 1);
 }
 
 static void the_words_name_the_operation_and_the_path(void **state)

@@ -1,7 +1,6 @@
-#include "kube_test.h"
+#include "patch_rows.h"
 
 #include "kinds/types.h"
-#include "kube/patch.h"
 #include "kube/strategic.h"
 
 #include <errno.h>
@@ -9,36 +8,10 @@
 static const struct kind pod = {
     .type = TYPE_POD, .group = "", .version = "v1", .kind = "Pod", .plural = "pods"};
 
-struct row {
-	const char *object, *patch, *want; /* want NULL: refused as `error` */
-	enum err_kind error;
-};
-
-/* Lists are compared in order. */
-static void check(const struct row *t)
-{
-	auto_json *o = tree_of(t->object);
-	auto_json *p = tree_of(t->patch);
-	auto_json *before = tree_of(t->object);
-	auto_json *got = NULL;
-	struct err err = ERR_INIT;
-	int r = patch_apply(PATCH_STRATEGIC, &pod, o, p, &got, &err);
-
-	assert_true(json_equal(o, before));
-	if (t->want && r < 0)
-		fail_msg("%s: %s", t->patch, err.text);
-	if (t->want) {
-		assert_tree(got, t->want);
-		return;
-	}
-	if (r >= 0 || err.kind != t->error || !err.text[0])
-		fail_msg("%s was taken, or refused as %d: %s", t->patch, (int)err.kind, err.text);
-}
-
-static void check_all(const struct row *rows, size_t n)
+static void check_all(const struct patch_row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		check(&rows[i]);
+		patch_row_check(PATCH_STRATEGIC, &pod, &rows[i]);
 }
 
 #define C(list) "{'spec':{'containers':[" list "]}}"
@@ -48,7 +21,7 @@ static void check_all(const struct row *rows, size_t n)
 
 static void maps_merge_and_null_deletes(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {"{'a':1,'b':{'c':1,'d':2}}", "{'a':null,'b':{'c':3,'e':4}}",
 	     "{'b':{'c':3,'d':2,'e':4}}"},
 	    {"{'a':1}", "{'x':{'y':null,'z':1}}", "{'a':1,'x':{'z':1}}"},
@@ -61,7 +34,7 @@ static void maps_merge_and_null_deletes(void **state)
 
 static void lists_with_a_merge_key_merge_by_it(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {C(A1 "," B1), C("{'name':'b','image':'2'}"), C(A1 ",{'name':'b','image':'2'}")},
 	    {C(A1 "," B1), C("{'name':'b','image':null}"), C(A1 ",{'name':'b'}")},
 	    /* without an order from the patch a new element comes before what it knows nothing of
@@ -91,7 +64,7 @@ static void lists_with_a_merge_key_merge_by_it(void **state)
 
 static void other_lists_are_replaced(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {"{'spec':{'tolerations':[{'key':'a'},{'key':'b'}]}}",
 	     "{'spec':{'tolerations':[{'key':'c'}]}}", "{'spec':{'tolerations':[{'key':'c'}]}}"},
 	    {C("{'name':'a','args':['x','y']}"), C("{'name':'a','args':['z']}"),
@@ -103,7 +76,7 @@ static void other_lists_are_replaced(void **state)
 
 static void patch_directives_delete_replace_and_merge(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {C(A1 "," B1), C("{'$patch':'delete','name':'a'}"), C(B1)},
 	    {C(A1 "," B1), C("{'$patch':'delete','name':'zz'}"), C(A1 "," B1)},
 	    {C(A1 "," B1), C("{'$patch':'delete','name':'a'}," D1), C(D1 "," B1)},
@@ -133,7 +106,7 @@ static void patch_directives_delete_replace_and_merge(void **state)
 
 static void lists_of_scalars_are_sets(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {F("'a','b'"), F("'b','c'"), F("'a','b','c'")},
 	    {F("'a'"), F("'c'"), F("'c','a'")},
 	    {F("'a','b','a'"), FD("'$deleteFromPrimitiveList/finalizers':['a']"), F("'b'")},
@@ -160,7 +133,7 @@ static void lists_of_scalars_are_sets(void **state)
 
 static void set_element_order_orders_what_the_patch_knows(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    /* order alone */
 	    {C(A1 "," B1 "," D1), ORDER(N("d") "," N("a") "," N("b"), ""), C(D1 "," A1 "," B1)},
 	    /* a new element lands where the order says */
@@ -195,7 +168,7 @@ static void set_element_order_orders_what_the_patch_knows(void **state)
 
 static void retain_keys_drops_what_it_does_not_name(void **state)
 {
-	static const struct row rows[] = {
+	static const struct patch_row rows[] = {
 	    {"{'spec':{'volumes':[{'name':'v','emptyDir':{}},{'name':'w','secret':{}}]}}",
 	     "{'spec':{'volumes':[{'name':'v','configMap':{'name':'c'},'$retainKeys':['name',"
 	     "'configMap']}]}}",
