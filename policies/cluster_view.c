@@ -1,9 +1,8 @@
 #include "policies/cluster_view.h"
 
-#include "base/num.h"
-
 #include "policies/cluster_nodes.h"
 #include "policies/fleet.h"
+#include "policies/ledger_private.h"
 #include "policies/node_class.h"
 #include "policies/node_state.h"
 
@@ -325,9 +324,11 @@ void cluster_view_totals(const struct fleet *f, uint32_t cluster, uint32_t resou
 	ret->allocatable = k->allocatable_sum[resource];
 	ret->assumed = k->assumed_sum[resource];
 	/* What is assumed on a node was taken from its free amounts; what is on no node was not,
-	 * nor is what is assumed on a node that takes no pods now. */
-	ret->requested =
-	    num_max(0, k->used_sum[resource] - (ret->assumed - k->unplaced_sum[resource]));
+	 * and nodes that take no pods now are not in the sum. */
+	int64_t taken = ret->assumed - k->unplaced_sum[resource];
+	if (taken && k->by_name.len > k->n_usable)
+		taken -= ledger_stranded(f->ledger, cluster, resource);
+	ret->requested = k->used_sum[resource] - taken;
 	ret->free = k->free_sum[resource];
 	for (uint32_t g = 0; g < k->n_groups; g++) {
 		uint32_t state = k->groups[g].state;

@@ -220,7 +220,8 @@ struct fleet {
 	struct VEC(uint32_t) pending; /* clusters for waiting.c */
 
 	struct fit_scratch *scratch;
-	bool trial; /* evict_fit.c tries something: no move is a change now */
+	const struct ledger *ledger; /* what is assumed on the nodes; NULL: nothing */
+	bool trial;		     /* evict_fit.c tries something: no move is a change now */
 };
 
 /* Makes the vectors wide enough for all known resources. Call it before using an index. */

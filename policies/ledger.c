@@ -15,6 +15,7 @@ struct ledger *ledger_create(struct fleet *f)
 
 	l->f = f;
 	l->free_entry = ENTRY_NONE;
+	f->ledger = l;
 	return l;
 }
 
@@ -30,6 +31,7 @@ struct ledger *ledger_destroy(struct ledger *l)
 	vec_done(&l->entries);
 	vec_done(&l->heap);
 	vec_done(&l->crowded);
+	l->f->ledger = NULL;
 	free(l->slots);
 	free(l);
 	return NULL;

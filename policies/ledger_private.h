@@ -43,6 +43,9 @@ void ledger_charge_all(struct ledger *l, uint64_t job, int sign);
 /* The pods of slots come (sign 1) or go (-1). */
 void ledger_charge_slots(struct ledger *l, const struct entry *e, const struct fit_slot *slots,
 			 uint32_t n, int sign);
+/* What is assumed on nodes of the cluster that take no pods: a node may be lost after jobs were
+ * placed on it. A walk over all that is assumed. */
+int64_t ledger_stranded(const struct ledger *l, uint32_t cluster, uint32_t resource);
 /* One more pod in the entry's list, which is charged elsewhere. */
 void ledger_add_slot(struct entry *e, uint32_t node, uint32_t set);
 

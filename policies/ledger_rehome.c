@@ -9,6 +9,38 @@ static const struct row *row_of(const struct entry *e, uint32_t set)
 	return e->shape->parts[e->shape->part_of_set[set]].row;
 }
 
+static int64_t asked(const struct row *r, uint32_t resource, int64_t pods)
+{
+	for (uint32_t k = 0; k < r->n_requests; k++)
+		if (r->resource[k] == resource)
+			return num_mul_sat(r->amount[k], pods);
+	return 0;
+}
+
+static bool is_usable(const struct fleet *f, uint32_t cluster, uint32_t node)
+{
+	uint32_t state = f->clusters[cluster].spots[node].state;
+
+	return f->classes[f->states[state].node_class].usable;
+}
+
+int64_t ledger_stranded(const struct ledger *l, uint32_t cluster, uint32_t resource)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < l->entries.len; i++) {
+		const struct entry *e = &l->entries.items[i];
+		if (!e->job || e->cluster != cluster)
+			continue;
+		for (uint32_t n = 0; n < e->n_slots; n++) {
+			const struct fit_slot *s = &e->slots[n];
+			if (s->count && !is_usable(l->f, cluster, s->node))
+				sum += asked(row_of(e, s->set), resource, s->count);
+		}
+	}
+	return sum;
+}
+
 /* What claims ask of the node. */
 static int64_t claimed(const struct ledger *l, const struct crowded_node *at, uint32_t resource)
 {
@@ -18,12 +50,10 @@ static int64_t claimed(const struct ledger *l, const struct crowded_node *at, ui
 		const struct entry *e = &l->entries.items[i];
 		if (!e->job || !e->claim || e->cluster != at->cluster)
 			continue;
-		for (uint32_t n = 0; n < e->n_slots; n++) {
-			const struct row *r = row_of(e, e->slots[n].set);
-			for (uint32_t k = 0; e->slots[n].node == at->node && k < r->n_requests; k++)
-				if (r->resource[k] == resource)
-					sum += num_mul_sat(r->amount[k], e->slots[n].count);
-		}
+		for (uint32_t n = 0; n < e->n_slots; n++)
+			if (e->slots[n].node == at->node)
+				sum +=
+				    asked(row_of(e, e->slots[n].set), resource, e->slots[n].count);
 	}
 	return sum;
 }
@@ -36,9 +66,8 @@ static uint64_t short_of(const struct ledger *l, const struct crowded_node *at)
 
 	if (!k->used || at->node >= k->n_nodes || k->spots[at->node].state == STATE_NONE)
 		return 0;
-	uint32_t state = k->spots[at->node].state;
-	const int64_t *free = node_state_free(l->f, state);
-	if (!l->f->classes[l->f->states[state].node_class].usable)
+	const int64_t *free = node_state_free(l->f, k->spots[at->node].state);
+	if (!is_usable(l->f, at->cluster, at->node))
 		return UINT64_MAX;
 	for (uint32_t r = 0; r < l->f->stride; r++)
 		if (free[r] < 0 && free[r] + claimed(l, at, r) < 0)

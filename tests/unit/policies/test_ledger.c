@@ -436,6 +436,42 @@ static void an_awaited_pod_moves_off_a_node_that_takes_none(void **state)
 	world_done(&w);
 }
 
+static int64_t requested_gpus(const struct world *w, uint32_t c)
+{
+	struct cluster_totals t;
+
+	cluster_view_totals(w->f, c, w->gpu, &t);
+	return t.requested;
+}
+
+/* Job 1 is assumed on n0, which is lost; n1 has pods of 3 GPUs, and no room for it. */
+static void a_lost_nodes_assumption_takes_nothing_from_what_is_told_of_others(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 1, 100, 2);
+	const struct fit_slot slot = {0, 0, 1};
+	struct node_spec down = {.ready = false};
+
+	add_nodes(&w, c, 2, 8000, 4);
+	charge_pod(&w, c, 1, 100, 3, true);
+	assert_int_equal(ledger_assume(w.l, 1, s, c, &slot, 1, 0, &w.err), 0);
+	assert_int_equal(requested_gpus(&w, c), 3);
+	add_node(&w, c, "n0", 8000, 4, &down);
+	assert_int_equal(requested_gpus(&w, c), 3);
+	ledger_crowded(w.l, c, 0);
+	ledger_rehome(w.l);
+	assert_int_equal(requested_gpus(&w, c), 3);
+	charge_pod(&w, c, 1, 100, 3, false);
+	assert_int_equal(requested_gpus(&w, c), 0);
+	ledger_rehome(w.l);
+	assert_int_equal(free_gpus(&w, c), 2); /* it moved there */
+	assert_int_equal(requested_gpus(&w, c), 0);
+	fleet_shape_unref(w.f, s);
+	assert_true(ledger_drop(w.l, 1));
+	world_done(&w);
+}
+
 static void many_jobs_come_and_go(void **state)
 {
 	struct world w = world_create();
@@ -477,6 +513,7 @@ int main(void)
 	    cmocka_unit_test(a_node_that_goes_under_an_assumption_gives_it_back_in_the_end),
 	    cmocka_unit_test(room_for_a_pod_that_is_made_anew_is_kept),
 	    cmocka_unit_test(an_awaited_pod_moves_off_a_node_that_takes_none),
+	    cmocka_unit_test(a_lost_nodes_assumption_takes_nothing_from_what_is_told_of_others),
 	    cmocka_unit_test(many_jobs_come_and_go),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
