@@ -142,6 +142,23 @@ static void refuse_resource(struct call *c)
 	call_finish(c);
 }
 
+/* False: there is none that both know, and that is said. */
+static bool agree_on_form(struct call *c)
+{
+	bool watch = c->info.verb == API_WATCH;
+
+	c->accept = negotiate_accept(c->request->accept,
+				     FORM_BIT(FORM_JSON) | FORM_BIT(FORM_TABLE) |
+					 FORM_BIT(FORM_PARTIAL) | (watch ? 0 : FORM_YAML));
+	if (c->accept.form != FORM_NONE)
+		return true;
+	call_failf(c, ERR_NOT_ACCEPTABLE,
+		   "only the following media types are accepted: application/json%s",
+		   watch ? "" : ", application/yaml");
+	call_finish(c);
+	return false;
+}
+
 static void to_object(struct call *c)
 {
 	enum api_verb v = c->info.verb;
@@ -168,16 +185,8 @@ static void to_object(struct call *c)
 			refuse_resource(c);
 		return;
 	}
-	c->accept = negotiate_accept(c->request->accept,
-				     FORM_BIT(FORM_JSON) | FORM_BIT(FORM_TABLE) |
-					 FORM_BIT(FORM_PARTIAL) | (v == API_WATCH ? 0 : FORM_YAML));
-	if (c->accept.form == FORM_NONE) {
-		call_failf(c, ERR_NOT_ACCEPTABLE,
-			   "only the following media types are accepted: application/json%s",
-			   v == API_WATCH ? "" : ", application/yaml");
-		call_finish(c);
+	if (!agree_on_form(c))
 		return;
-	}
 	if (v > API_WATCH || !await_revision(c, verbs[v]))
 		verbs[v](c);
 }
@@ -214,10 +223,10 @@ static void to_resource(struct call *c)
 			to_object(c);
 		break;
 	case DOOR_SCALE:
-		if (scope_fits(c))
-			call_scale(c);
-		else
+		if (!scope_fits(c))
 			refuse_resource(c);
+		else if (agree_on_form(c))
+			call_scale(c);
 		break;
 	case DOOR_PROXY:
 		call_proxy(c);

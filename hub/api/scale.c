@@ -2,9 +2,12 @@
 
 #include "api/apply.h"
 #include "api/decode.h"
+#include "api/read_options.h"
+#include "api/render.h"
 #include "api/update.h"
 #include "api/write.h"
 #include "base/json.h"
+#include "base/num.h"
 #include "kube/patch.h"
 
 #include <errno.h>
@@ -59,17 +62,53 @@ static struct cJSON *scale_of(const struct kind *k, struct cJSON *object)
 	return scale;
 }
 
+/* ---- what is answered ---- */
+
+/* The columns of apiextensions' Scale (its table convertor). */
+static const struct kind_column scale_columns[] = {
+    {"Desired", "integer", "", ".spec.replicas", "Number of desired replicas", 0},
+    {"Available", "integer", "", ".status.replicas", "Number of actual replicas", 0},
+    {"Age", "date", "", ".metadata.creationTimestamp", "Time since the object was created", 0},
+};
+
+static const struct kind scale_kind = {
+    .group = "autoscaling",
+    .version = "v1",
+    .kind = "Scale",
+    .columns = scale_columns,
+    .n_columns = ARRAY_LEN(scale_columns),
+};
+
+static void add_scale(const struct render *asked, const struct cJSON *scale, struct buf *out)
+{
+	const char *version = json_str(json_get(scale, "metadata"), "resourceVersion");
+	auto_buf text = BUF_MAX(STORE_MAX_OBJECT);
+	struct render render = *asked;
+	struct store_object o = {0};
+
+	json_print(scale, &text);
+	o.json = buf_span(&text);
+	(void)!num_parse_u64(span_of(version ? version : ""), UINT64_MAX, &o.revision);
+	render.kind = render.stored = &scale_kind;
+	render.bindings = NULL;
+	render_object(&render, &o, out);
+}
+
 /* The answer's object as its Scale. */
 static void view(struct call *c)
 {
 	auto_json *object = NULL, *scale = NULL;
+	struct render asked;
 
-	if (json_parse(buf_span(&c->answer.body), NULL, &object, NULL) < 0)
+	if (json_parse(buf_span(&c->answer.body), NULL, &object, NULL) < 0 ||
+	    read_options_render(c, &asked, NULL) < 0)
 		return;
 	scale = scale_of(c->kind, object);
 	buf_clear(&c->answer.body);
-	json_print(scale, &c->answer.body);
+	add_scale(&asked, scale, &c->answer.body);
 }
+
+/* ---- what is sent ---- */
 
 /* What the object is, and the types of what is read of it; any object would do for the rest: it is
  * merged in parts. */
@@ -286,9 +325,12 @@ static void read_scale(struct call *c)
 	auto_json *object = NULL, *scale = NULL;
 	auto_reader *reader = NULL;
 	struct store_object o;
+	struct render asked;
 	struct err e = ERR_INIT;
-	int r = write_read(c, c->info.name, &reader, &o, &e);
+	int r = read_options_render(c, &asked, &e);
 
+	if (!r)
+		r = write_read(c, c->info.name, &reader, &o, &e);
 	if (!r)
 		r = write_tree(c, &o, &object, &e);
 	if (r) {
@@ -296,14 +338,13 @@ static void read_scale(struct call *c)
 	} else {
 		scale = scale_of(c->kind, object);
 		call_ok(c, 200, "application/json");
-		json_print(scale, &c->answer.body);
+		add_scale(&asked, scale, &c->answer.body);
 	}
 	call_to_loop(c, call_finish);
 }
 
 void call_scale(struct call *c)
 {
-	c->accept = (struct negotiated){.form = FORM_JSON, .version = "v1"};
 	c->info.subresource = SPAN_NONE; /* what is written is the object itself */
 	if (c->info.verb == API_GET) {
 		call_to_worker(c, read_scale);

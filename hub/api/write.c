@@ -309,11 +309,13 @@ static bool goes_round_again(const struct write *w)
 	return cmd->err.kind == ERR_CONFLICT && !w->conditional && w->attempts < WRITE_MAX_ATTEMPTS;
 }
 
-static struct render plain_render(const struct call *c)
+static struct render plain_render(struct call *c)
 {
 	struct render r;
 	if (read_options_render(c, &r, NULL) < 0)
 		r.include = TABLE_METADATA;
+	if (write_of(c)->view) /* which makes what was asked for of the object itself */
+		r.form = FORM_JSON;
 	return r;
 }
 
