@@ -43,7 +43,26 @@ int apply_check_version(const struct cJSON *config, const char *group, const cha
 		       its_kind ? its_kind : "");
 }
 
-/* A custom resource that says no name has that of the path. */
+/* Without a name it is about what is there already, and says nothing of that name. */
+static int check_name(const struct call *c, const struct cJSON *metadata, bool exists,
+		      struct err *reterr)
+{
+	const struct cJSON *name = json_get(metadata, "name");
+	const char *text = json_value_str(name);
+
+	if ((name || !exists) && (!name || json_is(name, JSON_NULL) || (text && !text[0])))
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "the name of the object (%.*s based on URL) was undeterminable: "
+			       "name must be provided",
+			       SPAN_ARGS(c->info.name));
+	if (text && !span_is(c->info.name, text))
+		return err_set(reterr, ERR_BAD_REQUEST,
+			       "the name of the object (%.253s) does not match the name on the URL "
+			       "(%.*s)",
+			       text, SPAN_ARGS(c->info.name));
+	return 0;
+}
+
 static int check_config(const struct call *c, struct cJSON *config, struct err *reterr)
 {
 	struct cJSON *metadata = json_ensure_object(config, "metadata");
@@ -55,13 +74,6 @@ static int check_config(const struct call *c, struct cJSON *config, struct err *
 	if (!r && json_get(metadata, "managedFields") &&
 	    !json_is(json_get(metadata, "managedFields"), JSON_NULL))
 		r = err_set(reterr, ERR_BAD_REQUEST, "metadata.managedFields must be nil");
-	if (!r && !json_get(metadata, "name") && !c->kind->strategic)
-		json_set(metadata, "name", json_new_span(c->info.name));
-	if (!r && !json_get(metadata, "name"))
-		r = err_set(reterr, ERR_BAD_REQUEST,
-			    "the name of the object (%.*s based on URL) was undeterminable: name "
-			    "must be provided",
-			    SPAN_ARGS(c->info.name));
 	return r;
 }
 
@@ -137,10 +149,6 @@ static int prepare_create(struct call *c, struct apply *a, struct err *reterr)
 	r = meta_prepare_create(a->object, &meta, &w->errors, reterr);
 	if (r && field_errors_any(&w->errors))
 		return status_set_invalid(reterr, c->kind, w->name, &w->errors);
-	if (!r && !span_is(c->info.name, json_str(json_get(a->object, "metadata"), "name")))
-		r = err_set(reterr, ERR_BAD_REQUEST,
-			    "the name of the object does not match the name on the URL (%s)",
-			    w->name);
 	return r ? r : write_admit(c, a->object, NULL, reterr);
 }
 
@@ -220,7 +228,12 @@ static void attempt(struct call *c)
 		w->conditional = meta_is_conditional(a.config);
 		r = write_read(c, c->info.name, &a.reader, &a.stored, &e);
 	}
-	if (r == -ENOENT && !c->info.subresource.len && !w->part)
+	bool creates = r == -ENOENT && !c->info.subresource.len && !w->part;
+	if ((!r && !w->part) || creates) {
+		int named = check_name(c, json_get(a.config, "metadata"), !creates, &e);
+		r = named ? named : r;
+	}
+	if (r == -ENOENT && creates)
 		create(c, &a);
 	else if (r)
 		write_fail(c, &e);
