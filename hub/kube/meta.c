@@ -51,10 +51,20 @@ static bool has_generation(const struct kind *k)
 	case TYPE_NODE:
 	case TYPE_SERVICE:
 	case TYPE_LEASE:
+	case TYPE_ROLE:
+	case TYPE_ROLE_BINDING:
+	case TYPE_CLUSTER_ROLE:
+	case TYPE_CLUSTER_ROLE_BINDING:
 		return false;
 	default:
 		return true;
 	}
+}
+
+/* What may change of a PriorityClass is no change of intent upstream: it stays at 1. */
+static bool counts_generation(const struct kind *k)
+{
+	return has_generation(k) && k->type != TYPE_PRIORITY_CLASS;
 }
 
 static int check_kind(struct cJSON *object, const struct kind *k, struct err *reterr)
@@ -437,8 +447,8 @@ bool meta_finish_update(const struct cJSON *old, struct cJSON *object, const str
 	int64_t generation = 0;
 
 	/* Both ways: a member that only one of them has differs too. */
-	if (has_generation(w->kind) && (intent_differs(old, object, with_status) ||
-					intent_differs(object, old, with_status))) {
+	if (counts_generation(w->kind) && (intent_differs(old, object, with_status) ||
+					   intent_differs(object, old, with_status))) {
 		(void)!json_int64(metadata, "generation", &generation);
 		json_set_int(metadata, "generation", generation + 1);
 		return true;
