@@ -12,6 +12,7 @@
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
 #include "core/kueue/admission_ask.h"
+#include "core/kueue/local_queue.h"
 #include "core/member.h"
 #include "core/observe.h"
 #include "core/provisioning/provisioning.h"
@@ -192,6 +193,20 @@ static int restore_type(struct core *c, uint16_t type, struct err *reterr)
 	return fail;
 }
 
+/* It holds nothing any more, though its last copy is yet to go: it counts as pending in its queue,
+ * and is offered when that is gone. */
+static void restore_waiting(struct core *c, struct job *j)
+{
+	const struct propagation_policy *p = settle_policy(c, j);
+	const struct local_queue *q = j->workload->queue;
+	struct err err = ERR_INIT;
+
+	if ((job_ask(c, j, p, &err) < 0 && job_ask_anywhere(c, j, p, &err) < 0) ||
+	    !workload_of_job(c, j, q ? q->name : SPAN_NONE, &err))
+		log_warn(c->log, "a waiting job is not in its queue", "job=%s/%s error=\"%s\"",
+			 j->ns, j->name, err.text);
+}
+
 static int restore_live(void *arg, struct span key, struct span value)
 {
 	struct core *c = arg;
@@ -215,6 +230,8 @@ static int restore_live(void *arg, struct span key, struct span value)
 	}
 	if (dispatch_is_free(&j->dispatch) || j->deleting)
 		settle_changed(c, j, true);
+	else if (j->workload && !j->holds && !j->finished)
+		restore_waiting(c, j);
 	return 0;
 }
 

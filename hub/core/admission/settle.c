@@ -443,8 +443,9 @@ void settle_changed(struct core *c, struct job *j, bool asks_changed)
 {
 	if (j->deleting || j->gone) {
 		settle_withdraw(c, j);
-		/* Quota without nodes: what its rows held is given back before others take it. */
-		if (dispatch_is_free(&j->dispatch) && j->workload) {
+		/* It waits no more, though a copy may be there. Quota without nodes: what its rows
+		 * held is given back before others take it. */
+		if (!j->holds && j->workload) {
 			if (workload_holds_quota(j->workload))
 				core_job_freed(c, j);
 			workload_withdraw(c, j->workload);

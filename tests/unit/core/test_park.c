@@ -264,6 +264,62 @@ static void a_member_that_leaves_keeps_no_job_that_was_to_come(void **state)
 	assert_false(j->holds || workload_holds_quota(j->workload));
 }
 
+/* Placed on c2 and stopped before its copy on c1 is gone: "Withdrawing", and nothing is held. */
+static void stopped_on_its_way(struct world *w)
+{
+	struct model *b;
+
+	(void)parked_and_bound_for_c2(w, &b);
+	set_active(w, "one", true);
+	assert_string_equal(step_of(w), "Leaving");
+	assert_int_equal(
+	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq", "{'spec':{'stopPolicy':'HoldAndDrain'}}"),
+	    ERR_NONE);
+	assert_string_equal(step_of(w), "Withdrawing");
+	assert_false(world_record(w, TYPE_JOB, "default", "one")->holds);
+}
+
+static size_t pending(struct world *w)
+{
+	struct kueue *k = w->core->kueue;
+
+	return kueue_queues_count(k->queues, kueue_forest_queue(k->forest, SPAN("cq"))).pending;
+}
+
+static void who_lost_its_place_is_pending_though_its_copy_is_yet_to_go(void **state)
+{
+	struct world *w = *state;
+
+	stopped_on_its_way(w);
+	assert_int_equal(pending(w), 1);
+	auto_free char *before = world_memory(w);
+	world_restart(w);
+	auto_free char *after = world_memory(w);
+	assert_string_equal(before, after);
+	assert_int_equal(pending(w), 1);
+	world_run(w);
+	assert_int_equal(
+	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq", "{'spec':{'stopPolicy':'None'}}"),
+	    ERR_NONE);
+	world_settle(w);
+	assert_int_equal(pending(w), 0);
+	assert_false(model_copy(w->members[1], "default", "one")->suspended);
+}
+
+static void who_is_deleted_then_is_pending_no_more(void **state)
+{
+	struct world *w = *state;
+
+	stopped_on_its_way(w);
+	assert_int_equal(world_delete(w, TYPE_JOB, "default", "one"), ERR_NONE);
+	assert_true(world_exists(w, TYPE_JOB, "default", "one"));
+	assert_int_equal(pending(w), 0);
+	world_restart(w);
+	assert_int_equal(pending(w), 0);
+	world_settle(w);
+	assert_false(world_exists(w, TYPE_JOB, "default", "one"));
+}
+
 static void a_parked_job_that_is_deleted_leaves_nothing(void **state)
 {
 	struct world *w = *state;
@@ -338,6 +394,8 @@ int main(void)
 	    STORY(a_parked_copy_goes_before_its_job_begins_elsewhere),
 	    STORY(a_move_survives_a_kill_at_every_step),
 	    STORY(a_member_that_leaves_keeps_no_job_that_was_to_come),
+	    STORY(who_lost_its_place_is_pending_though_its_copy_is_yet_to_go),
+	    STORY(who_is_deleted_then_is_pending_no_more),
 	    STORY(a_parked_job_that_is_deleted_leaves_nothing),
 	    STORY(a_parked_copy_that_somebody_deletes_is_made_anew_when_its_turn_comes),
 	    STORY(a_job_edited_while_it_is_parked_starts_as_edited),
