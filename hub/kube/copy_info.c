@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "kinds/types.h"
+#include "kube/copy_reclaim.h"
 #include "kube/info_codec.h"
 #include "kube/pod_info.h"
 
@@ -273,7 +274,7 @@ int copy_info_decode(uint16_t type, struct span json, struct arena *mem, struct 
 {
 	struct info_meta meta;
 	struct copy_info c = {.type = type};
-	struct span key = SPAN_NONE, value, epoch = SPAN_NONE;
+	struct span key = SPAN_NONE, value, epoch = SPAN_NONE, spec = SPAN_NONE;
 
 	if (!reader_of(type))
 		return err_set(reterr, ERR_INVALID, "type %u is not a job kind", (unsigned)type);
@@ -295,11 +296,13 @@ int copy_info_decode(uint16_t type, struct span json, struct arena *mem, struct 
 		c.epoch = 0;
 	for (size_t at = 0; json_text_next(json, &at, &key, &value);) {
 		if (span_is(key, "spec"))
-			c.suspended = copy_info_suspended(type, value);
+			spec = value;
 		else if (span_is(key, "status") && json_text_type(value) == JSON_OBJECT)
 			c.status = arena_span(mem, value);
 	}
+	c.suspended = spec.len && copy_info_suspended(type, spec);
 	c.phase = copy_info_phase(type, c.status);
+	c.n_reclaimable = copy_reclaim_read(type, spec, c.status, mem, &c.reclaimable);
 	*ret = c;
 	return 0;
 }

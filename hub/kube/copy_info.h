@@ -31,6 +31,8 @@ struct copy_info {
 	bool deleting;
 	enum copy_phase phase;
 	struct span status; /* JSON text of .status, absent when there is none; bytes as they are */
+	const int32_t *reclaimable; /* pods by pod set that will not run again (copy_reclaim.h) */
+	size_t n_reclaimable;
 };
 
 /* From checked JSON text of an object of type `type` (a job kind, or a ProvisioningRequest).

@@ -7,6 +7,7 @@
 #include "core/dispatch/courier.h"
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
+#include "core/kueue/reclaimable.h"
 #include "core/member.h"
 
 #define STATUS_INTERVAL (100 * USEC_PER_MS)
@@ -89,6 +90,8 @@ void answer_seen(struct core *c, struct job *j, const struct copy_info *copy)
 	}
 	if (copy_phase_is_terminal(copy->phase))
 		settle_finished(c, j);
+	else if (j->workload && j->dispatch.step == DISPATCH_STARTED)
+		reclaimable_take(c, j->workload, copy);
 }
 
 /* The event that a copy's present state amounts to; its uid is put into `uid`. */

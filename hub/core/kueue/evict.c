@@ -9,6 +9,7 @@
 #include "core/kueue/queue_meter.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/ready.h"
+#include "core/kueue/reclaimable.h"
 #include "core/kueue/workload_restore.h"
 #include "core/retention.h"
 #include "quota-tree/kueue_message.h"
@@ -404,6 +405,7 @@ void evict_released(struct core *c, struct workload *w)
 	if (w->unit->state != KUEUE_EVICTED)
 		kueue_queues_evicted(queues, w->unit);
 	kueue_queues_released(queues, w->unit);
+	reclaimable_forget(c, w);
 	workload_freed(c, w);
 	c->pump_wanted = true;
 	workload_review(c, w);

@@ -36,6 +36,7 @@ void workload_edit_free(struct workload *w)
 	free(e->admission);
 	free(e->domains);
 	free(e->unhealthy);
+	free(e->reclaimable);
 	free(e->cluster);
 	free(e);
 	w->edit = NULL;
@@ -124,6 +125,14 @@ void workload_set_unhealthy(struct core *c, struct workload *w, const char *cons
 	}
 	free(e->unhealthy);
 	e->unhealthy = b.len ? buf_steal(&b, NULL) : xstrdup("");
+}
+
+void workload_set_reclaimable(struct core *c, struct workload *w, char *take_json)
+{
+	struct workload_edit *e = edit_of(c, w);
+
+	free(e->reclaimable);
+	e->reclaimable = take_json;
 }
 
 void workload_set_checks(struct core *c, struct workload *w, const char *const *names, size_t n)

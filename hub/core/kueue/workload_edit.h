@@ -26,11 +26,12 @@ struct check_edit {
 struct workload_edit {
 	struct VEC(struct condition_edit) conditions;
 	bool has_admission, has_requeue, deactivate;
-	char *admission; /* NULL: to be taken away */
-	char *domains;	 /* or NULL */
-	bool ends_delay; /* delayedTopologyRequest: Pending becomes Ready */
-	char *unhealthy; /* JSON; "": to be taken away; NULL: as it stands */
-	char *cluster;	 /* or NULL */
+	char *admission;   /* NULL: to be taken away */
+	char *domains;	   /* or NULL */
+	bool ends_delay;   /* delayedTopologyRequest: Pending becomes Ready */
+	char *unhealthy;   /* JSON; "": to be taken away; NULL: as it stands */
+	char *reclaimable; /* the same */
+	char *cluster;	   /* or NULL */
 	struct VEC(struct check_edit) checks;
 	const char *evicted_for, *evicted_by; /* NULL: no eviction to count */
 };

@@ -16,6 +16,7 @@
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/ready.h"
+#include "core/kueue/reclaimable.h"
 #include "core/retention.h"
 
 static usec created_at(const struct store_object *o, usec otherwise)
@@ -222,30 +223,6 @@ static void look_at_checks(struct core *c, struct workload *w, const struct work
 
 /* ---- committed by somebody else ---- */
 
-static void reclaim(struct core *c, struct workload *w, const struct workload_digest *d,
-		    const struct workload_status *s)
-{
-	int32_t pods[KUEUE_MAX_POD_SETS] = {0};
-	bool any = false;
-
-	for (size_t i = 0; i < s->n_reclaimable; i++) {
-		int set = set_index(d, s->reclaimable_names[i]);
-		if (set < 0 || s->reclaimable[i] <= 0)
-			continue;
-		pods[set] = s->reclaimable[i];
-		any = true;
-	}
-	if ((!any && !w->unit->reclaimable) || !c->kueue->settings.reclaimable_pods)
-		return;
-	bool holds = workload_holds_quota(w);
-	if (holds)
-		workload_uncount_usage(c, w);
-	kueue_queues_reclaim(c->kueue->queues, w->unit, any ? pods : NULL);
-	if (holds)
-		workload_count_usage(c, w);
-	c->pump_wanted = true;
-}
-
 static void end_own(struct core *c, struct workload *w)
 {
 	queue_status_touch(c, w);
@@ -304,8 +281,6 @@ static void reconcile(struct core *c, struct workload *w, const struct store_obj
 		evict_released(c, w);
 		return;
 	}
-	if (w->unit)
-		reclaim(c, w, d, s);
 	if (!w->job) {
 		w->was_ready = s->pods_ready.is;
 		ready_review(c, w);
@@ -318,6 +293,7 @@ static void reconcile(struct core *c, struct workload *w, const struct store_obj
 	} else {
 		workload_review(c, w);
 	}
+	reclaimable_read(c, w, d, s);
 }
 
 static bool is_delayed(const struct store_object *o)
@@ -354,6 +330,7 @@ static void file_new(struct core *c, struct workload *w, const struct workload_d
 		workload_review(c, w);
 	else
 		workload_recount(c, w, d);
+	reclaimable_read(c, w, d, s);
 	if (workload_holds_quota(w) && !w->evicted_at && s->n_checks)
 		look_at_checks(c, w, s);
 }
@@ -503,6 +480,7 @@ void workload_restore_job(struct core *c, struct job *j)
 	begin(c, w, &o, &d, &s);
 	if (s.quota_reserved.is && s.has_admission)
 		restore_holding(c, w, &d, &s);
+	reclaimable_read(c, w, &d, &s);
 	if (workload_holds_quota(w) && !w->evicted_at && s.n_checks)
 		look_at_checks(c, w, &s);
 }

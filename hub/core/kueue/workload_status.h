@@ -74,6 +74,8 @@ void workload_end_delay(struct core *c, struct workload *w);
  * WORKLOAD_MAX_UNHEALTHY; n 0: they are replaced. They go with the admission. */
 #define WORKLOAD_MAX_UNHEALTHY 8
 void workload_set_unhealthy(struct core *c, struct workload *w, const char *const *nodes, size_t n);
+/* status.reclaimablePods: a JSON list, "" to take it away. */
+void workload_set_reclaimable(struct core *c, struct workload *w, char *take_json);
 /* Every check begins (again) as Pending: those named, or with n 0 those that stand. One that stood
  * at Retry counts one retry more, one at Ready or Rejected counts from none, one that is Pending is
  * left as it is. */

@@ -23,8 +23,8 @@ static bool is_simple(const struct workload *w)
 	const struct workload_edit *e = w->edit;
 
 	return e && e->conditions.len <= MAX_EDITS && !e->domains && !e->ends_delay &&
-	       !e->unhealthy && !e->cluster && !e->checks.len && !e->has_requeue &&
-	       !e->evicted_for && !w->past_execution;
+	       !e->unhealthy && !e->reclaimable && !e->cluster && !e->checks.len &&
+	       !e->has_requeue && !e->evicted_for && !w->past_execution;
 }
 
 static bool has_escapes(struct span text)

@@ -201,6 +201,15 @@ static void apply_unhealthy(struct cJSON *status, const struct workload_edit *e)
 		json_set(status, "unhealthyNodes", list);
 }
 
+static void apply_reclaimable(struct cJSON *status, const struct workload_edit *e)
+{
+	struct cJSON *list = NULL;
+
+	json_remove(status, "reclaimablePods");
+	if (json_parse(span_of(e->reclaimable), NULL, &list, NULL) == 0)
+		json_set(status, "reclaimablePods", list);
+}
+
 static void apply(struct cJSON *status, const struct workload *w, usec now)
 {
 	const struct workload_edit *e = w->edit;
@@ -218,6 +227,8 @@ static void apply(struct cJSON *status, const struct workload *w, usec now)
 	if (e->ends_delay)
 		end_delay(status);
 	apply_unhealthy(status, e);
+	if (e->reclaimable)
+		apply_reclaimable(status, e);
 	vec_foreach (&e->checks, k) {
 		if (k->reset)
 			reset_checks(status, k, when);

@@ -71,6 +71,7 @@ struct model *model_destroy(struct model *m)
 	}
 	vec_foreach (&m->events, e) {
 		free((*e)->copy.status);
+		free((*e)->copy.body);
 		free(*e);
 	}
 	vec_done(&m->all_copies);

@@ -71,7 +71,7 @@ struct model_event {
 	enum pod_phase pod_phase;
 	const char *pod_node;
 	bool pod_hung;
-	struct model_copy copy; /* strings borrowed, but for status */
+	struct model_copy copy; /* strings borrowed, but for status and body */
 };
 
 struct model {

@@ -4,6 +4,7 @@
 #include "model_parts.h"
 
 #include "kinds/types.h"
+#include "kube/copy_reclaim.h"
 
 #include <inttypes.h>
 
@@ -49,6 +50,7 @@ void model_tell_copy(struct model *m, struct model_copy *c)
 	c->revision = e->revision;
 	e->copy = *c;
 	e->copy.status = c->status ? xstrdup(c->status) : NULL;
+	e->copy.body = c->body ? xstrdup(c->body) : NULL;
 	e->copy.pods.items = NULL;
 }
 
@@ -88,6 +90,8 @@ static struct span text_in(struct arena *mem, const char *s)
 
 void model_fill_copy(const struct model_copy *c, struct arena *mem, struct copy_info *ret)
 {
+	struct span spec;
+
 	*ret = (struct copy_info){
 	    .type = c->kind->type,
 	    .ns = text_in(mem, c->ns),
@@ -102,6 +106,9 @@ void model_fill_copy(const struct model_copy *c, struct arena *mem, struct copy_
 	    .status = text_in(mem, c->status),
 	};
 	ret->phase = copy_info_phase(c->kind->type, ret->status);
+	if (c->body && json_text_member(span_of(c->body), "spec", &spec) == 0)
+		ret->n_reclaimable =
+		    copy_reclaim_read(c->kind->type, spec, ret->status, mem, &ret->reclaimable);
 }
 
 static struct fact *copy_fact(const struct model *m, const struct model_copy *c, bool deleted)

@@ -110,6 +110,19 @@ static bool is_finished(const struct cJSON *tree)
 	return false;
 }
 
+/* Of an assignment: without the pods that will not run again. */
+static int64_t cpu_of(const struct cJSON *tree, const struct cJSON *assignment)
+{
+	int64_t all = milli(json_path(assignment, "resourceUsage", "cpu", NULL)), pods, gone;
+
+	json_foreach (json_path(tree, "status", "reclaimablePods", NULL), r)
+		if (strcmp(json_str(r, "name"), json_str(assignment, "name")) == 0 &&
+		    json_int64(assignment, "count", &pods) == 0 &&
+		    json_int64(r, "count", &gone) == 0 && pods > 0)
+			return gone >= pods ? 0 : all / pods * (pods - gone);
+	return all;
+}
+
 static void take_workload(struct world_replay *p, const struct store_log_row *row,
 			  const struct cJSON *tree)
 {
@@ -128,7 +141,7 @@ static void take_workload(struct world_replay *p, const struct store_log_row *ro
 		return;
 	(void)snprintf(h->queue, sizeof(h->queue), "%s", json_str(admission, "clusterQueue"));
 	json_foreach (json_get(admission, "podSetAssignments"), a)
-		h->cpu += milli(json_path(a, "resourceUsage", "cpu", NULL));
+		h->cpu += cpu_of(tree, a);
 	if (h->cpu > was)
 		check_raise(p, h->queue, row->revision);
 }
