@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """usage: generate.py FIRST_SEED COUNT [STEPS [kueue] [wide]]
 
-With `kueue` only what Kueue itself does: nobody is held, and freed quota counts at once. With
-`wide` also what is rarer: gates of order, groups of pod sets, AdmissionFairSharing, cohorts that
+With `kueue` Kueue's own rules alone: nobody is held, and an entry may be admitted to what the
+victims of its cycle still hold. The engine admits it when they are gone, so that a scenario ends
+where that happens (reference 5, item 5); until then the engine decides as Kueue. With `wide` also what is rarer: gates of order, groups of pod sets, AdmissionFairSharing, cohorts that
 move, quotas without an end, and the place of who must retry. (Scenarios of a seed stay as they are
 without it.)
 Random scenarios as JSON lines, with what the model decides after each step. A line is one
@@ -29,8 +30,8 @@ def put(line):
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
-class Restless(Exception):
-    """The scenario ends here (Hub.run)."""
+class Over(Exception):
+    """The scenario ends here: Hub.run() is restless, or somebody overtook victims."""
 
 
 class Scenario:
@@ -270,8 +271,8 @@ class Scenario:
     def expect(self):
         hub = self.hub
         decisions = hub.run(self.time)
-        if hub.restless:
-            raise Restless
+        if hub.restless or hub.overtaken:
+            raise Over
         forest = hub.forest()
 
         def tree(name):
@@ -338,7 +339,7 @@ def main():
     for seed in range(first, first + count):
         try:
             Scenario(seed, steps, "kueue" in sys.argv[4:], "wide" in sys.argv[4:]).run()
-        except Restless:
+        except Over:
             pass
 
 

@@ -27,6 +27,7 @@ class Hub:
         self.cycle = 0
         self.attempted = set()
         self.trying = {}      # queue -> (its head, tries since something changed)
+        self.overtaken = False  # somebody was admitted to quota that victims still hold
 
     # the world
     def forest(self):
@@ -41,16 +42,28 @@ class Hub:
     def running(self):
         return [w for w in self.workloads.values() if w.state in ("admitted", "evicted")]
 
-    def edited(self, objects=None, name=None, value=None):
-        """Sets or deletes an object; everything that waits is tried again."""
-        if objects is not None:
-            if value is None:
-                objects.pop(name, None)
-            else:
-                objects[name] = value
-        for q in self.queues:
+    def edited(self, objects, name, value=None):
+        """Sets or deletes an object. Who waits in the trees that it is or was in is tried again
+        (Kueue wakes the new one); everybody after an edit of a flavor."""
+        touched = self.around(objects, name)
+        if value is None:
+            objects.pop(name, None)
+        else:
+            objects[name] = value
+        for q in touched | self.around(objects, name):
             self.generation[q] = self.generation.get(q, 0) + 1
             self.wake_queue(q)
+
+    def around(self, objects, name):
+        """The queues in the tree of a queue or a cohort."""
+        if objects is self.flavors:
+            return set(self.queues)
+        forest = self.forest()
+        node = ("q" if objects is self.queues else "c", name)
+        if name not in (forest.queues if node[0] == "q" else forest.cohorts):
+            return set()
+        root = forest.root(node)
+        return {q[1] for q in ([root] if root[0] == "q" else forest.subtree_queues(root))}
 
     def wake_queue(self, queue):
         self.bulk[queue] = {}
@@ -366,6 +379,7 @@ class Hub:
 
     def admit(self, e, decisions):
         w = e.wl
+        self.overtaken = self.overtaken or not self.forest().fits(w.queue, e.assignment.uses())
         w.state, w.uses = "admitted", e.assignment.uses()
         w.flavors = [{r: c.flavor for r, c in p.flavors.items()} for p in e.assignment.pod_sets]
         w.counts = [p.count for p in e.assignment.pod_sets]

@@ -119,6 +119,39 @@ class Cycle(unittest.TestCase):
         h.queues["a"].reclaim = "Any"
         self.assertEqual([d[1] for d in h.run(3)], ["b1"])
 
+    def overtaking(self, options):
+        # b1 holds 3 of a's 4, and a1 (2) preempts it; c1 takes the last one, and d1 fits beside
+        # a1 and c1 once b1 is gone.
+        h = hub([Queue("a", "r", group(4), reclaim="Any"), Queue("b", "r", group(0)),
+                 Queue("c", "r", group(0)), Queue("d", "r", group(0))], options=options)
+        h.add(job("b1", "b", 3, created=0))
+        h.run(0)
+        h.add(job("a1", "a", 2, created=1))
+        h.add(job("c1", "c", 1, created=2))
+        h.add(job("d1", "d", 1, created=3))
+        return h, [d[:2] for d in h.run(3)]
+
+    def test_kueue_admits_to_what_victims_of_the_cycle_still_hold(self):
+        h, decided = self.overtaking(Options(freed_counts_when_gone=False))
+        self.assertEqual(decided, [("preempt", "a1"), ("admit", "c1"), ("admit", "d1")])
+        self.assertTrue(h.overtaken)
+        self.assertEqual(h.forest().usage(("c", "r"), CPU), 5)
+
+    def test_here_what_victims_hold_counts_until_they_are_gone(self):
+        h, decided = self.overtaking(Options())
+        self.assertEqual(decided, [("preempt", "a1"), ("admit", "c1")])
+        self.assertFalse(h.overtaken)
+
+    def test_an_edit_wakes_the_trees_that_it_touches(self):
+        h = hub([Queue("a", "r", group(1)), Queue("b", "r", group(1)), Queue("c", None, group(1))])
+        for q in "abc":
+            h.add(job(q + "1", q, 3, created=1))
+        h.run(1)
+        self.assertEqual({w.state for w in h.workloads.values()}, {"parked"})
+        h.edited(h.queues, "a", Queue("a", None, group(1)))
+        self.assertEqual([h.workloads[n].state for n in ("a1", "b1", "c1")],
+                         ["pending", "pending", "parked"])
+
     def test_partial_admission_takes_as_many_as_fit(self):
         h = hub([Queue("a", None, group(7))])
         h.add(job("p", "a", 1, count=10, minimum=2, created=1))
