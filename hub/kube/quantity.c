@@ -240,6 +240,93 @@ const char *quantity_format_binary(int64_t v, char out[QUANTITY_TEXT])
 	return print(v, shown, suffixes[s], out);
 }
 
+/* What a text's suffix says of the form that it is printed in. */
+enum form { FORM_DECIMAL, FORM_BINARY, FORM_EXPONENT };
+
+static enum form form_of(struct span suffix)
+{
+	if (suffix.len && suffix.ptr[suffix.len - 1] == 'i')
+		return FORM_BINARY;
+	return suffix.len > 1 ? FORM_EXPONENT : FORM_DECIMAL;
+}
+
+static bool ends_in(struct span s, const char *end)
+{
+	size_t n = strlen(end);
+
+	return s.len >= n && memcmp(s.ptr + s.len - n, end, n) == 0;
+}
+
+/* The reader keeps a text whose digits promise that printing gives it back: as upstream's does,
+ * they are looked at one by one here, without their value. */
+static bool is_kept(struct span number, const struct number *n, enum form form)
+{
+	char digits[40];
+	size_t used = 0, i = 0;
+
+	if (number.ptr[0] == '-' || number.ptr[0] == '+')
+		i++;
+	while (i < number.len && number.ptr[i] == '0')
+		i++;
+	if (i == number.len || number.ptr[i] == '.')
+		return false; /* begins with 0: upstream prints it anew */
+	for (; i < number.len && used < sizeof(digits); i++)
+		if (number.ptr[i] != '.')
+			digits[used++] = number.ptr[i];
+	if (used > 18)
+		return false;
+	if (form == FORM_BINARY)
+		return !memchr(number.ptr, '.', number.len) && (n->mantissa & 7);
+	return n->ten % 3 == 0 && n->ten >= -3 && !ends_in(span_make(digits, used), "000");
+}
+
+static const char *print_exponent(int64_t v, char out[QUANTITY_TEXT])
+{
+	uint64_t shown = magnitude(v);
+	int e = -3;
+
+	for (; shown && shown % 1000 == 0; e += 3)
+		shown /= 1000;
+	if (e == 0 || !shown)
+		return print(v, shown, "", out);
+	(void)snprintf(out, QUANTITY_TEXT, "%s%llue%d", v < 0 ? "-" : "", (unsigned long long)shown,
+		       e);
+	return out;
+}
+
+static const char *print_form(int64_t milli, enum form form, char out[QUANTITY_TEXT])
+{
+	int64_t v = milli / 1000;
+
+	if (form == FORM_EXPONENT)
+		return print_exponent(milli, out);
+	if (form == FORM_BINARY && milli % 1000 == 0 && (v >= 1024 || v <= -1024))
+		return quantity_format_binary(v, out);
+	return quantity_format_decimal(milli, QUANTITY_MILLI, out);
+}
+
+const char *quantity_canonical(struct span text, char out[QUANTITY_TEXT])
+{
+	struct number n = {0};
+	size_t at = read_number(text, &n);
+	int64_t v;
+	int r;
+
+	if (at == 0 || read_suffix(span_make(text.ptr + at, text.len - at), &n) < 0)
+		return NULL;
+	enum form form = form_of(span_make(text.ptr + at, text.len - at));
+	if (is_kept(span_make(text.ptr, at), &n, form))
+		return NULL;
+	r = quantity_parse(text, QUANTITY_MILLI | QUANTITY_NEGATIVE, &v);
+	if (r == 0)
+		print_form(v, form, out);
+	else if (form == FORM_DECIMAL && quantity_parse(text, QUANTITY_NEGATIVE, &v) == 0)
+		quantity_format_decimal(v, QUANTITY_WHOLE, out);
+	else
+		return NULL;
+	return span_is(text, out) ? NULL : out;
+}
+
 /* ---- by resource name ---- */
 
 /* Quotas name the same resources as requests.cpu and limits.memory. */

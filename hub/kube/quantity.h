@@ -42,6 +42,12 @@ const char *quantity_format_decimal(int64_t v, unsigned flags, char out[QUANTITY
  * 1024, plain digits else. Returns `out`. */
 const char *quantity_format_binary(int64_t v, char out[QUANTITY_TEXT]);
 
+/* A text as Kubernetes' own types print it once they have read it: "1000m" is "1", "1.5Gi" is
+ * "1536Mi", "0.1m" is "1m", and a power of ten stays one ("15e2" is "1500", "2e6" is "2e6").
+ * Returns `out`, or NULL where the text stays as it is: it is canonical, or near enough to it for
+ * upstream's reader to keep it ("+5", "0100"), or it is no quantity, or beyond 64 bits. */
+const char *quantity_canonical(struct span text, char out[QUANTITY_TEXT]);
+
 /* ---- by resource name: cpu in thousandths, everything else in whole units ---- */
 
 /* cpu, requests.cpu, limits.cpu: QUANTITY_MILLI, else QUANTITY_WHOLE. */

@@ -5,6 +5,7 @@
 #include "kube/schema.h"
 
 #include "base/json.h"
+#include "kube/quantity.h"
 #include "kube/schema_rules.h"
 #include "kube/schema_walk.h"
 #include "kube/validation_rules.h"
@@ -138,6 +139,24 @@ static bool says_nothing(const struct schema_walk *w, const struct schema_field 
 	       json_value_int64(value, &n) == 0 && n == 0;
 }
 
+/* Kubernetes' own types read quantities into numbers, and print these again. */
+static void print_quantity(const struct schema_walk *w, const struct schema *s,
+			   struct cJSON *parent, struct cJSON *value)
+{
+	char out[QUANTITY_TEXT];
+	struct span number = json_number_text(value);
+	bool is_number = number.ptr != NULL;
+
+	if (!w->native || s->type != SCHEMA_QUANTITY || (!is_number && !json_value_str(value)))
+		return;
+	const char *text =
+	    quantity_canonical(is_number ? number : span_of(json_value_str(value)), out);
+	if (text)
+		json_replace(parent, value, json_new_str(text));
+	else if (is_number)
+		json_replace(parent, value, json_new_span(number));
+}
+
 static void apply_object(struct schema_walk *w, const struct schema *s, struct cJSON *object)
 {
 	bool wide = s->n_fields > SCHEMA_MAX_FIELDS;
@@ -169,6 +188,7 @@ static void apply_object(struct schema_walk *w, const struct schema *s, struct c
 		schema_walk_push(w, SCHEMA_STEP_FIELD, f->name, 0);
 		apply(w, f->schema, c);
 		schema_walk_pop(w);
+		print_quantity(w, f->schema, object, c);
 	}
 	if (wide)
 		apply_missing_wide(w, s, object, &seen);
@@ -187,6 +207,7 @@ static void apply_map(struct schema_walk *w, const struct schema *s, struct cJSO
 		schema_walk_push(w, SCHEMA_STEP_KEY, json_key(c), 0);
 		apply(w, s->items, c);
 		schema_walk_pop(w);
+		print_quantity(w, s->items, map, c);
 	}
 }
 

@@ -14,7 +14,8 @@
  * not nullable counts as absent. Kinds that are Kubernetes' own (struct kind's strategic) have more
  * defaults than kinds of CustomResourceDefinitions have in the types that both share: those that
  * its decoder fills in, here `native`. A value that says nothing counts as absent there too: an
- * empty string, and 0 below the least value. Paths in errors are written as apimachinery's
+ * empty string, and 0 below the least value; and quantities are stored as they print them
+ * (kube/quantity.h). Paths in errors are written as apimachinery's
  * field.Path does: spec.pytorchReplicaSpecs[Master].template.spec.containers[0].image.
  *
  * Not here: rules that span fields (the kinds' hooks), metadata (kube/meta.h), list-map

@@ -32,6 +32,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		/* What fits in thousandths fits in whole units, and rounds to them. */
 		must(quantity_parse(text, QUANTITY_NEGATIVE, &whole) == 0);
 		must(whole == milli / 1000 || whole == milli / 1000 + (milli < 0 ? -1 : 1));
+		/* Printed anew it means the same, and stays so. */
+		if (quantity_canonical(text, out)) {
+			char again[QUANTITY_TEXT];
+			must(quantity_parse(span_of(out), QUANTITY_NEGATIVE | QUANTITY_MILLI,
+					    &back) == 0 &&
+			     back == milli);
+			must(!quantity_canonical(span_of(out), again));
+		}
 	}
 	return 0;
 }

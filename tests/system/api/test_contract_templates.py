@@ -175,6 +175,40 @@ class Templates(Case):
                 "metadata": {"name": "l"}}, dryRun="All"))
         self.assertEqual(made["spec"], {})
 
+    def test_quantities_are_stored_as_they_are_printed(self):
+        def resources(cpu, memory):
+            return {"requests": {"cpu": cpu, "memory": memory, "nvidia.com/gpu": 1},
+                    "limits": {"nvidia.com/gpu": 1}}
+
+        for cpu, memory, want in (
+                (1, "1024Mi", ("1", "1Gi")), ("1000m", 2147483648, ("1", "2147483648")),
+                (0.5, "1.5Gi", ("500m", "1536Mi")), ("1.5", "1000000", ("1500m", "1M")),
+                ("0.1m", "15e2", ("1m", "1500"))):
+            spec = self.pods({
+                "containers": [container("c", "b:1", resources=resources(cpu, memory))],
+                "volumes": [{"name": "v", "emptyDir": {"sizeLimit": "1024Mi"}}]})
+            self.assertEqual(spec["containers"][0]["resources"]["requests"], {
+                "cpu": want[0], "memory": want[1], "nvidia.com/gpu": "1"})
+            self.assertEqual(spec["volumes"][0]["emptyDir"], {"sizeLimit": "1Gi"})
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"},
+                 "spec": {"accessModes": ["ReadWriteOnce"],
+                          "resources": {"requests": {"storage": 1073741824}}}}
+        made = self.must(201, self.client.post(CLAIMS, claim, dryRun="All"))
+        self.assertEqual(made["spec"]["resources"], {"requests": {"storage": "1073741824"}})
+        # Whoever spells an amount in another way changes nothing, not even what is immutable.
+        self.client.delete(JOBS + "/spelled", propagationPolicy="Background")
+        o = job("spelled", [container("c", "b", resources=resources(1, "1024Mi"))],
+                {"suspend": True})
+        made = self.must(201, self.apply(JOBS + "/spelled", o, fieldManager="m"))
+        o = job("spelled", [container("c", "b", resources=resources("1000m", "1Gi"))])
+        for got in (self.client.patch(JOBS + "/spelled", o, "merge"),
+                    self.client.patch(JOBS + "/spelled", o, "strategic"),
+                    self.apply(JOBS + "/spelled", {**o, "spec": {**o["spec"], "suspend": True}},
+                               fieldManager="m")):
+            got = self.must(200, got)
+            self.assertEqual((got["metadata"]["generation"], got["spec"]["template"]),
+                             (1, made["spec"]["template"]))
+
     def test_the_next_write_changes_nothing(self):
         # A template cannot be changed, and a client that sends it as it was written does not.
         self.client.delete(JOBS + "/again", propagationPolicy="Background")

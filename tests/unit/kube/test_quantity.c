@@ -196,6 +196,53 @@ static void canonical_text_has_the_largest_suffix_that_loses_nothing(void **stat
 	}
 }
 
+/* What a kube-apiserver 1.36 answered for a Job's request of that much. */
+static void texts_are_printed_as_kubernetes_own_types_print_them(void **state)
+{
+	static const struct {
+		const char *text, *printed; /* NULL: stays */
+	} rows[] = {
+	    {"1000m", "1"},	  {"1", NULL},
+	    {"1.5", "1500m"},	  {"0.5", "500m"},
+	    {".5", "500m"},	  {"1500m", NULL},
+	    {"0.1m", "1m"},	  {"1e3", NULL},
+	    {"1E3", NULL},	  {"1e0", NULL},
+	    {"12e-3", NULL},	  {"1.5e3", "1500"},
+	    {"15e2", "1500"},	  {"150e1", "1500"},
+	    {"1e19", NULL},	  {"1e6", NULL},
+	    {"1e-10", "1e-3"},	  {"1024Mi", "1Gi"},
+	    {"1024Ki", "1Mi"},	  {"1.5Gi", "1536Mi"},
+	    {"1.50Gi", "1536Mi"}, {"0.5Gi", "512Mi"},
+	    {"1000Ki", NULL},	  {"1536Mi", NULL},
+	    {"1000k", "1M"},	  {"1000000", "1M"},
+	    {"1000G", "1T"},	  {"1000P", "1E"},
+	    {"100000", "100k"},	  {"1023", NULL},
+	    {"2048", NULL},	  {"+5", NULL},
+	    {"0100", NULL},	  {"1.", NULL},
+	    {"5.0", "5"},	  {"-0", "0"},
+	    {"0", NULL},	  {"00", "0"},
+	    {"0m", "0"},	  {"0Gi", "0"},
+	    {"0.0001", "1m"},	  {"0.0000000001", "1m"},
+	    {"100n", "1m"},	  {"1000u", "1m"},
+	    {"1000000m", "1k"},	  {"1.1Gi", "1181116006400m"},
+	    {"0.001Ki", "1024m"}, {"0.3Gi", "322122547200m"},
+	    {"3Ki", NULL},	  {"1Pi", NULL},
+	    {"1Ei", NULL},	  {"9E", NULL},
+	    {"x", NULL},	  {"", NULL},
+	    {"1Qi", NULL},	  {"9223372036854775807", NULL},
+	    {"1000.0", "1k"},	  {"123456789012345678901234567890", NULL},
+	};
+	char out[QUANTITY_TEXT];
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *printed = quantity_canonical(span_of(rows[i].text), out);
+		if (!printed != !rows[i].printed ||
+		    (printed && strcmp(printed, rows[i].printed) != 0))
+			fail_msg("%s is printed as %s", rows[i].text,
+				 printed ? printed : rows[i].text);
+	}
+}
+
 static void resources_choose_their_unit_and_form(void **state)
 {
 	char out[QUANTITY_TEXT];
@@ -272,6 +319,7 @@ int main(void)
 	    cmocka_unit_test(negative_values_need_the_flag),
 	    cmocka_unit_test(json_numbers_and_strings_are_both_quantities),
 	    cmocka_unit_test(canonical_text_has_the_largest_suffix_that_loses_nothing),
+	    cmocka_unit_test(texts_are_printed_as_kubernetes_own_types_print_them),
 	    cmocka_unit_test(resources_choose_their_unit_and_form),
 	    cmocka_unit_test(random_quantities_agree_with_a_naive_evaluation),
 	    cmocka_unit_test(canonical_text_parses_back_to_the_same_number),
