@@ -7,6 +7,7 @@
 #include "job_ref.h"
 #include "sheet.h"
 #include "why_next.h"
+#include "why_waits.h"
 
 #include <inttypes.h>
 
@@ -197,6 +198,7 @@ static void print_why(const struct cJSON *tree, struct buf *out)
 		buf_addf(out, "WHY    %s%s%s\n", reason, message && message[0] ? ": " : "",
 			 message ? message : "");
 	why_next_print(tree, out);
+	why_waits_print(tree, out);
 	print_failover(json_get(tree, "failover"), out);
 	buf_addf(out, "POLICY %s\n", json_str(tree, "policy"));
 	if (json_get(tree, "submitter") && (!cluster || !cluster[0]))

@@ -1,6 +1,7 @@
 #include "why_next.h"
 
 #include "base/json.h"
+#include "why_waits.h"
 
 static const struct advice {
 	const char *reason;
@@ -55,6 +56,13 @@ static bool print_named(const char *reason, const struct cJSON *answer, struct b
 	const char *ns = json_str(json_get(answer, "job"), "namespace");
 	const char *until = json_str(json_get(answer, "kueue"), "backoffUntil");
 
+	if (why_waits_is_stuck(answer)) {
+		buf_add_str(
+		    out, "NEXT   have the cluster's admin bring the lost node back; if it is down "
+			 "for good, delete it, or taint it "
+			 "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute\n");
+		return true;
+	}
 	if (strcmp(reason, "Deactivated") == 0 && workload && ns) {
 		buf_addf(out,
 			 "NEXT   activate it again: kubectl patch workload -n %s %s --type=merge "

@@ -119,6 +119,12 @@ static uint64_t new_seed(const struct map *m)
 	return (words[0] ^ ROTATE(words[1], 32) ^ (uintptr_t)m) * 0x9fb21c651e98df25ULL;
 }
 
+const char *map_key(const struct map *m, struct span key)
+{
+	const struct map_entry *e = find(m, key);
+	return e ? e->key : NULL;
+}
+
 void *map_put(struct map *m, struct span key, void *value)
 {
 	struct map_entry *e = find(m, key);

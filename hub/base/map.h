@@ -33,6 +33,8 @@ struct map {
 
 void *map_get(const struct map *m, struct span key); /* NULL when absent */
 bool map_has(const struct map *m, struct span key);
+/* The map's own copy of the key, with a NUL behind it, until it is removed; NULL when absent. */
+const char *map_key(const struct map *m, struct span key);
 /* Sets key to value (not NULL); returns the value that stood there, or NULL. */
 void *map_put(struct map *m, struct span key, void *value);
 /* Removes the key; returns its value, or NULL. */

@@ -52,11 +52,13 @@ static void pod_charge(struct core *c, struct member *m, struct member_pod *p,
 		       const struct pod_info *info)
 {
 	uint32_t node;
+	size_t n;
 
 	if (!pod_is_live(info) || info->node.len == 0 ||
 	    cluster_view_node_ref(c->fleet, m->view, info->node, &node, NULL) < 0)
 		return;
-	p->amounts = capacity_amounts(c, info->requests, info->n_requests, &p->n_amounts);
+	p->amounts = capacity_amounts(c, info->requests, info->n_requests, &n);
+	p->n_amounts = (uint32_t)n;
 	p->exclusive = is_exclusive(c, p, info->pod_set);
 	p->node = node;
 	cluster_view_pod_charge(c->fleet, m->view, node,
@@ -207,6 +209,17 @@ static void forget(const struct core *c, struct member *m, struct member_pod *p,
 	free(p);
 }
 
+static struct member_pod *make(struct member *m, struct span key)
+{
+	struct member_pod *p = xcalloc(1, sizeof(*p));
+
+	p->node = NODE_NONE;
+	p->member = m->number;
+	map_put(&m->pods, key, p);
+	p->key = map_key(&m->pods, key);
+	return p;
+}
+
 static void pod_apply(struct core *c, struct member *m, const struct pod_info *info)
 {
 	auto_buf key = BUF_INIT;
@@ -215,12 +228,8 @@ static void pod_apply(struct core *c, struct member *m, const struct pod_info *i
 
 	if (m->view == CLUSTER_NONE)
 		return;
-	if (!p) {
-		p = xcalloc(1, sizeof(*p));
-		p->node = NODE_NONE;
-		p->member = m->number;
-		map_put(&m->pods, buf_span(&key), p);
-	}
+	if (!p)
+		p = make(m, buf_span(&key));
 	uint64_t was_job = p->job;
 	uint32_t was = p->node;
 	tie(c, p, j, info->epoch);
@@ -377,12 +386,9 @@ static int revive(void *arg, struct span key, struct span value)
 	(void)value;
 	if (map_has(&m->pods, name))
 		return 0;
-	struct member_pod *p = xcalloc(1, sizeof(*p));
-	p->node = NODE_NONE;
-	p->member = m->number;
+	struct member_pod *p = make(m, name);
 	p->object = true;
 	set_over(m, p, true);
-	map_put(&m->pods, name, p);
 	return 0;
 }
 

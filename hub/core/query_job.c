@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 #include "base/num.h"
+#include "core/admission/awaited.h"
 #include "core/admission/elastic_wait.h"
 #include "core/admission/failover.h"
 #include "core/admission/reclaim.h"
@@ -63,6 +64,15 @@ static const char *standing_code(const struct elastic_standing *s)
 	}
 }
 
+/* Who has yet to stop for it, behind what it was told. */
+static void add_awaited(struct core *c, const struct job *j, char *sentence, size_t size)
+{
+	size_t len = strlen(sentence);
+
+	if (len + 2 < size && awaited_tell(c, j, sentence + len + 1, size - len - 1))
+		sentence[len] = ' ';
+}
+
 const char *query_standing(struct core *c, struct job *j, char *sentence, size_t size,
 			   size_t *ret_position)
 {
@@ -77,6 +87,8 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 		(void)snprintf(sentence, size, "%s", swap_words(j, &code));
 		return code;
 	}
+	if (awaited_tell_stop(c, j, sentence, size, &code))
+		return code;
 	if (!dispatch_is_free(&j->dispatch) || j->finished) {
 		(void)snprintf(sentence, size, "%s",
 			       j->dispatch_message ? j->dispatch_message : "");
@@ -86,13 +98,16 @@ const char *query_standing(struct core *c, struct job *j, char *sentence, size_t
 		(void)snprintf(sentence, size, "%s", j->hold_detail ? j->hold_detail : "");
 		return j->top_reason ? j->top_reason : "Suspended";
 	}
-	if (reclaim_tell(c, j, sentence, size))
+	if (reclaim_tell(c, j, sentence, size)) {
+		add_awaited(c, j, sentence, size);
 		return "WaitingForReclaim";
+	}
 	if (starvation_tell(c, j, sentence, size))
 		return j->top_reason ? j->top_reason : "NoFeasibleCluster";
 	if (j->workload) {
 		code = query_kueue_standing(c, j, sentence, size, ret_position);
-		(void)quota_wait_tell(c, j->workload, sentence, size);
+		if (!awaited_tell(c, j, sentence, size))
+			(void)quota_wait_tell(c, j->workload, sentence, size);
 		return code;
 	}
 	if (!j->unit || !c->quota.queues)
@@ -339,6 +354,7 @@ void query_why(struct core *c, struct job *j, struct buf *b)
 			 dispatch_step_name(j->dispatch.step));
 	}
 	failover_add(c, j, b);
+	awaited_add(c, j, b);
 	if (!j->finished && !j->deleting && j->workload)
 		add_kueue(c, j, b);
 	else if (!j->finished && !j->deleting) {

@@ -112,16 +112,16 @@ struct member_node {
 };
 
 struct member_pod {
+	const char *key; /* "namespace/name": that of its member's map */
 	uint64_t revision;
 	uint32_t node;		/* charged on, or NODE_NONE */
 	uint32_t epoch;		/* low bits of the placement's, 0 when it does not say */
 	struct amount *amounts; /* what is charged */
-	size_t n_amounts;
-	uint64_t job;	/* number of the hub's job, 0 for foreign pods */
-	bool over;	/* terminal */
-	bool live;	/* not terminal, and one of its job's live_pods */
-	bool ready;	/* counted in its job's ready_pods */
-	bool observed;	/* told to the ledger */
+	uint64_t job;		/* number of the hub's job, 0 for foreign pods */
+	bool over;		/* terminal */
+	bool live;		/* not terminal, and one of its job's live_pods */
+	bool ready;		/* counted in its job's ready_pods */
+	bool observed;		/* told to the ledger */
 	bool out;	/* on its way out: the ledger counts on the one that replaces it (swap/) */
 	bool exclusive; /* of a set with an exclusive topology */
 	bool gated;	/* waits for dispatch/ungater.h */
@@ -132,6 +132,7 @@ struct member_pod {
 	uint32_t member; /* number */
 	uint32_t job_at; /* place in its job's pods + 1; 0: not there */
 	uint32_t domain; /* of those its set stands in, from 1 on: ungater.h; 0: not known */
+	uint32_t n_amounts;
 };
 
 /* ---- jobs ---- */

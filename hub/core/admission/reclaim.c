@@ -293,6 +293,36 @@ uint32_t reclaim_cluster(const struct core *c, const struct job *j)
 	return owner && owner != j ? c->quota.claim->cluster : CLUSTER_NONE;
 }
 
+size_t reclaim_victims(const struct core *c, const struct job *owner, const struct job **out,
+		       size_t max)
+{
+	size_t n = 0;
+
+	if (owner_of(c) != owner)
+		return 0;
+	vec_foreach (&c->quota.claim->victims, number) {
+		const struct job *v = job_by_number(c, *number);
+		if (!v || !v->holds)
+			continue;
+		if (n < max)
+			out[n] = v;
+		n++;
+	}
+	return n;
+}
+
+const struct job *reclaim_owner(const struct core *c, const struct job *victim)
+{
+	const struct job *owner = owner_of(c);
+
+	if (!owner)
+		return NULL;
+	vec_foreach (&c->quota.claim->victims, number)
+		if (*number == victim->number)
+			return owner;
+	return NULL;
+}
+
 bool reclaim_tell(const struct core *c, const struct job *j, char *out, size_t size)
 {
 	const struct job *owner = owner_of(c);

@@ -37,6 +37,11 @@ void reclaim_done(struct core *c);
 bool reclaim_lets(struct core *c, const struct elastic_unit *unit);
 /* The cluster that is kept for a claim of another job; CLUSTER_NONE. */
 uint32_t reclaim_cluster(const struct core *c, const struct job *j);
+/* The jobs that stop for this one, and the job that this one stops for: of the claim, until the
+ * owner was tried. The number of the first, of which `max` go into out; NULL: for none. */
+size_t reclaim_victims(const struct core *c, const struct job *owner, const struct job **out,
+		       size_t max);
+const struct job *reclaim_owner(const struct core *c, const struct job *victim);
 /* What the job that takes back its min is told, or one that waits for it; false when neither. */
 bool reclaim_tell(const struct core *c, const struct job *j, char *out, size_t size);
 

@@ -12,6 +12,7 @@
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/multikueue.h"
+#include "core/kueue/preempted.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_meter.h"
 #include "core/kueue/queue_status.h"
@@ -101,6 +102,7 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 	w->answered = true;
 	w->requeue_at = 0;
 	admission_ask_drop(c, w);
+	preempted_drop(w);
 	workload_set_admission(c, w, admission_record_text(c, w, a, checks, n_checks, &w->delayed));
 	w->delay_told = false;
 	workload_set_condition(c, w, "QuotaReserved", true, "QuotaReserved",
@@ -206,6 +208,8 @@ static void tell_entry(struct core *c, const struct kueue_entry *e)
 	if (is_reason(e, "TopologyPlacementFailed") && w->job)
 		buf_addf(&text, "%s%s", text.len ? ": " : "",
 			 w->misasked ? w->misasked : pump_summary(c, w->job->ask));
+	if (is_reason(e, "WaitingForPreemptedWorkloads") && e->victims.items.len)
+		preempted_words(c, &e->victims, &text);
 	workload_tell(c, w, e->reason, text.ptr ? text.ptr : "");
 }
 
@@ -245,6 +249,9 @@ static void run_preemption(struct core *c, struct kueue_entry *e, struct victims
 		vec_push(victims, (struct victim){v->workload->owner, w, v->reason});
 	}
 	kueue_cycle_preempt(c->kueue->queues, e);
+	/* Others than it was told of: what its condition says of them is over. */
+	if (preempted_take(w, &e->victims))
+		w->told = NULL;
 	tell_entry(c, e);
 }
 

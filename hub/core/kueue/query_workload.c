@@ -218,6 +218,15 @@ static void add_victims(const struct core *c, const struct kueue_victims *v, str
 	buf_add_char(b, ']');
 }
 
+/* Whether all that would have to leave have been told so. */
+static bool are_stopping(const struct kueue_victims *v)
+{
+	vec_foreach (&v->items, it)
+		if (it->workload->state != KUEUE_EVICTED)
+			return false;
+	return true;
+}
+
 /* What preemption could do for the flavors that it would be tried with. */
 static void add_preemption(const struct core *c, const struct query_workload *q,
 			   const struct workload *w, struct buf *b)
@@ -231,7 +240,7 @@ static void add_preemption(const struct core *c, const struct query_workload *q,
 	if (mode == KUEUE_NO_FIT)
 		words = "cannot help: no flavor could hold the workload";
 	else if (mode != KUEUE_FIT && q->e.victims.items.len)
-		words = "would free the quota";
+		words = are_stopping(&q->e.victims) ? "is under way" : "would free the quota";
 	else if (mode != KUEUE_FIT)
 		words = "finds nobody that the policies allow to preempt, or too few";
 	buf_addf(b,

@@ -9,6 +9,7 @@
 #include "core/kueue/compose.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/preempted.h"
 #include "core/kueue/priority_class.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_status.h"
@@ -139,6 +140,7 @@ void workload_destroy(struct core *c, struct workload *w)
 	workload_drop_events(w);
 	vec_done(&w->events);
 	workload_drop_sets(w);
+	preempted_drop(w);
 	free(w->misasked);
 	free(w->evicted_words);
 	free(w->priority_class);

@@ -43,6 +43,12 @@ struct workload_set {
 	uint32_t *flavors; /* distinct, the forest's numbers */
 };
 
+/* Whom it preempts: kueue/preempted.h. */
+struct workload_victim {
+	char *key;
+	uint8_t uid[STORE_UID_LEN];
+};
+
 struct workload {
 	char *key;	      /* "namespace/name" */
 	struct span ns, name; /* in it */
@@ -86,6 +92,8 @@ struct workload {
 	usec told_at;
 	uint64_t told_wait; /* of the sentence that told what keeps it out of its heap */
 	bool answered;	    /* its row has said why it waits, or that it does not, at some time */
+
+	struct VEC(struct workload_victim) victims; /* it waits for them */
 
 	/* placement: what its job asks by itself, and the asks with flavors that no member took,
 	 * which it waits for; as references */

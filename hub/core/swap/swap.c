@@ -6,6 +6,7 @@
 #include "core/job.h"
 #include "core/kueue/workload_status.h"
 #include "core/member.h"
+#include "core/stopping.h"
 #include "core/swap/node_jobs.h"
 #include "core/swap/swap_record.h"
 
@@ -41,6 +42,7 @@ void swap_forget(struct core *c, struct job *j)
 		free(n->name);
 	vec_done(&s->nodes);
 	j->binding_dirty = j->binding_dirty || s->step != SWAP_SUSPECTED;
+	vec_done(&s->victims);
 	free(s->words);
 	free(s);
 	j->swap = NULL;
@@ -85,6 +87,32 @@ const char *swap_words(const struct job *j, const char **ret_reason)
 		return NULL;
 	*ret_reason = j->swap->reason;
 	return j->swap->words;
+}
+
+size_t swap_victims(const struct core *c, const struct job *j, const struct job **out, size_t max)
+{
+	size_t n = 0;
+
+	if (!j->swap)
+		return 0;
+	vec_foreach (&j->swap->victims, number) {
+		const struct job *v = job_by_number(c, *number);
+		if (!v || !v->holds || !stopping_is(v))
+			continue;
+		if (n < max)
+			out[n] = v;
+		n++;
+	}
+	return n;
+}
+
+const struct job *swap_stopped_for(const struct core *c, const struct job *victim)
+{
+	vec_foreach (&c->swaps, j)
+		vec_foreach (&(*j)->swap->victims, number)
+			if (*number == victim->number)
+				return *j;
+	return NULL;
 }
 
 usec swap_since(const struct job *j)

@@ -65,6 +65,10 @@ enum swap_step swap_step(const struct job *j);
 void swap_restore(struct core *c, struct job *j, enum swap_step step);
 /* One sentence on what became of it, and the reason code; NULL when nothing was decided. */
 const char *swap_words(const struct job *j, const char **ret_reason);
+/* Jobs that were stopped for it and hold what they had: their number, the first `max` into out. */
+size_t swap_victims(const struct core *c, const struct job *j, const struct job **out, size_t max);
+/* For whom this one was stopped, while that recovers; NULL. */
+const struct job *swap_stopped_for(const struct core *c, const struct job *victim);
 usec swap_since(const struct job *j); /* when that was decided; 0: it was not */
 /* Drops its record; fine without one. */
 void swap_forget(struct core *c, struct job *j);

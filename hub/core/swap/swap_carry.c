@@ -261,8 +261,11 @@ static void make_room(struct swap_round *r, struct job *j, const struct member *
 		add_victims(others, &r->plan, &words);
 		buf_add_char(&words, '.');
 	}
-	vec_foreach (&r->plan.victims, v)
+	vec_clear(&j->swap->victims);
+	vec_foreach (&r->plan.victims, v) {
+		vec_push(&j->swap->victims, others->records.items[*v]->number);
 		evict(r->c, others->records.items[*v], j, lost);
+	}
 	reserve(r, j, m);
 	swap_tell(r->c, j, "Normal", "HotSwap", &words);
 }

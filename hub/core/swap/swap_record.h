@@ -21,6 +21,7 @@ struct swap {
 	bool told_stuck; /* that pods do not end, since then */
 	usec looked_at;
 	uint64_t looked, looked_here; /* versions then: of the fleet, of its member */
+	struct VEC(uint64_t) victims; /* numbers of jobs that went for it; not durable */
 	char *words;
 	const char *reason; /* static */
 	struct swap_hold hold;

@@ -30,7 +30,9 @@ static void keys_are_found_replaced_and_removed(void **state)
 	assert_ptr_equal(map_get(&m, SPAN_NONE), value(3)); /* the empty key */
 	assert_ptr_equal(map_get(&m, span_make("a\0b", 3)), value(4));
 	assert_int_equal(m.len, 3);
+	assert_string_equal(map_key(&m, SPAN("a")), "a");
 	assert_ptr_equal(map_remove(&m, SPAN("a")), value(2));
+	assert_null(map_key(&m, SPAN("a")));
 	assert_false(map_has(&m, SPAN("a")));
 	assert_true(map_has(&m, SPAN("")));
 	assert_int_equal(m.len, 2);

@@ -109,6 +109,8 @@ static bool stop_copy(struct model *m, struct model_copy *c)
 	if (copy_phase_is_terminal(c->phase))
 		return false;
 	vec_foreach (&c->pods, p) {
+		if ((*p)->hung)
+			continue;
 		any |= !(*p)->gone;
 		model_pod_gone(m, *p);
 	}

@@ -119,7 +119,7 @@ void model_set_node(struct model *m, const char *name, bool ready, bool tainted)
 /* The copy's controller makes pods anew: those on nodes that are not well, or all of them. */
 void model_recreate(struct model *m, struct model_copy *c, bool all);
 /* The pods on the node are deleted, and stay as they are until its kubelet is back: then they end.
- * Neither is a copy gone before, nor a pod made anew. */
+ * Neither is a copy gone before, nor a pod made anew; suspended, a copy keeps them. */
 void model_hang(struct model *m, const char *node);
 void model_unhang(struct model *m, const char *node);
 /* Nodes on which the copy's pods work. */

@@ -139,9 +139,12 @@ struct span model_pod_json(const struct model *m, const struct model_pod *p, str
 	    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
 	    "\"%s\",\"uid\":\"00000000-0000-4000-8%03x-%012" PRIx64
 	    "\",\"labels\":{\"batch.kubernetes.io/job-completion-index\":\"%" PRId64
-	    "\"%s}},\"spec\":{\"containers\":[]%s%s%s}}",
+	    "\"%s}%s},\"spec\":{\"containers\":[]%s%s%s}}",
 	    p->name, p->ns, m->incarnation[0], p->number,
 	    p->replicas ? p->index % p->job_pods : p->index, more.ptr ? more.ptr : "",
+	    p->hung ? ",\"deletionTimestamp\":\"2023-11-14T22:13:30Z\","
+		      "\"deletionGracePeriodSeconds\":30"
+		    : "",
 	    p->gated ? ",\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/topology\"}]" : "",
 	    p->held ? ",\"nodeSelector\":" : "", p->held ? p->held : "");
 	return arena_span(mem, buf_span(&b));

@@ -39,6 +39,31 @@ static void the_lowest_goes_and_returns_when_the_node_does(void **state)
 	assert_int_equal(record(w, "gang")->dispatch.epoch, 1);
 }
 
+/* Its victim's pod does not end: the gang, which runs where it was, waits for that one too. */
+static void who_has_yet_to_stop_for_the_gang_is_told(void **state)
+{
+	struct world *w = *state;
+	struct model *m = member(w, "c1", 3);
+
+	job(w, "gang", 2, "high");
+	job(w, "low", 1, "low");
+	auto_free char *node = node_of(m, "gang");
+	auto_free char *other = xstrdup(node_of_pod(m, "low"));
+	model_hang(m, other);
+	model_set_node(m, node, false, false);
+	world_settle(w);
+	later(w, 5100);
+	assert_true(why_says(w, "gang",
+			     "\"waitsFor\":{\"count\":1,\"message\":\"Waits for 1 preempted "
+			     "job to stop: Job default/low on c1 (1 pod left; pod "));
+	assert_true(
+	    why_says(w, "low", "\"message\":\"Gives way to Job default/gang: 1 pod left\""));
+	model_unhang(m, other);
+	world_settle(w);
+	later(w, 1100);
+	assert_false(why_says(w, "gang", "waitsFor"));
+}
+
 /* A node that is well again is used at once, as Kubernetes and Kueue do; a gang that left it does
  * not go back, so that what flaps is met by those alone who returned to it. */
 static void a_node_that_flaps_hits_the_gang_once(void **state)
@@ -240,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    STORY(the_lowest_goes_and_returns_when_the_node_does),
+	    STORY(who_has_yet_to_stop_for_the_gang_is_told),
 	    STORY(a_node_that_flaps_hits_the_gang_once),
 	    STORY(a_restart_in_the_middle_leads_to_the_same),
 	    STORY(nobody_lower_waits_and_says_why),

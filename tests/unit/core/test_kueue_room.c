@@ -52,7 +52,8 @@ static void a_head_that_lacks_nodes_alone_preempts_for_them(void **state)
 	assert_string_equal(reason(w, "low1", "Evicted"), "");
 	assert_string_equal(reason(w, "prod", "QuotaReserved"), "WaitingForPreemptedWorkloads");
 	assert_string_equal(world_workload_condition(w, "prod", "QuotaReserved", "message"),
-			    "no member cluster has room. Pending the preemption of 1 workload(s)");
+			    "no member cluster has room. Pending the preemption of 1 workload(s): "
+			    "Job default/low2 on c1");
 	world_settle(w);
 	assert_non_null(model_copy(m, "default", "prod"));
 	assert_non_null(model_copy(m, "default", "low1"));
