@@ -66,6 +66,40 @@ static void add_ready(struct span conditions, struct buf *out)
 	}
 }
 
+/* Clients with types of their own refuse a node whose system lacks one of the fields that are
+ * never left out: those that the view does not tell are empty. */
+static void add_system(struct span info, struct buf *out)
+{
+	static const struct {
+		const char *name;
+		bool told;
+	} fields[] = {
+	    {"architecture", true},
+	    {"bootID", false},
+	    {"containerRuntimeVersion", false},
+	    {"kernelVersion", false},
+	    {"kubeProxyVersion", false},
+	    {"kubeletVersion", true},
+	    {"machineID", false},
+	    {"operatingSystem", true},
+	    {"osImage", false},
+	    {"systemUUID", false},
+	};
+	struct span value;
+
+	if (out->ptr[out->len - 1] != '{')
+		buf_add_char(out, ',');
+	buf_add_str(out, "\"nodeInfo\":");
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		bool known = fields[i].told &&
+			     json_text_member(info, fields[i].name, &value) == 0 &&
+			     json_text_type(value) == JSON_STRING;
+		buf_addf(out, "%c\"%s\":", i ? ',' : '{', fields[i].name);
+		buf_add_span(out, known ? value : SPAN("\"\""));
+	}
+	buf_add_char(out, '}');
+}
+
 void node_view_print(struct span node, struct buf *out)
 {
 	struct span meta = SPAN("{}"), value;
@@ -79,12 +113,8 @@ void node_view_print(struct span node, struct buf *out)
 	buf_add_str(out, ",\"status\":{");
 	if (json_text_path(node, &value, "status", "conditions", NULL) == 0)
 		add_ready(value, out);
-	if (json_text_path(node, &value, "status", "nodeInfo", "kubeletVersion", NULL) == 0) {
-		if (out->ptr[out->len - 1] != '{')
-			buf_add_char(out, ',');
-		buf_add_str(out, "\"nodeInfo\":{\"kubeletVersion\":");
-		buf_add_span(out, value);
-		buf_add_char(out, '}');
-	}
+	if (json_text_path(node, &value, "status", "nodeInfo", NULL) == 0 &&
+	    json_text_type(value) == JSON_OBJECT)
+		add_system(value, out);
 	buf_add_str(out, "}}");
 }

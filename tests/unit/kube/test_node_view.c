@@ -11,6 +11,12 @@ static void assert_view(const char *node, const char *want)
 	assert_string_equal(out.ptr, want);
 }
 
+#define SYSTEM(architecture, version)                                                              \
+	"\"nodeInfo\":{\"architecture\":\"" architecture "\",\"bootID\":\"\","                     \
+	"\"containerRuntimeVersion\":\"\",\"kernelVersion\":\"\",\"kubeProxyVersion\":\"\","       \
+	"\"kubeletVersion\":\"" version "\",\"machineID\":\"\",\"operatingSystem\":\"\","          \
+	"\"osImage\":\"\",\"systemUUID\":\"\"}"
+
 static void a_view_keeps_what_columns_need(void **state)
 {
 	(void)state;
@@ -21,13 +27,14 @@ static void a_view_keeps_what_columns_need(void **state)
 		    "\"spec\":{\"unschedulable\":true,\"podCIDR\":\"10.0.0.0/8\"},"
 		    "\"status\":{\"conditions\":[{\"type\":\"DiskPressure\",\"status\":\"False\"},"
 		    "{\"type\":\"Ready\",\"status\":\"True\",\"lastHeartbeatTime\":\"now\"}],"
-		    "\"nodeInfo\":{\"osImage\":\"x\",\"kubeletVersion\":\"v1.33.1\"}}}",
+		    "\"nodeInfo\":{\"osImage\":\"x\",\"architecture\":\"arm64\","
+		    "\"kubeletVersion\":\"v1.33.1\"}}}",
 		    "{\"metadata\":{\"name\":\"n\",\"uid\":\"u\","
 		    "\"creationTimestamp\":\"2026-01-01T00:00:00Z\","
 		    "\"labels\":{\"node-role.kubernetes.io/worker\":\"\","
 		    "\"kubernetes.io/role\":\"gpu\"}},\"spec\":{\"unschedulable\":true},"
-		    "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}],"
-		    "\"nodeInfo\":{\"kubeletVersion\":\"v1.33.1\"}}}");
+		    "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]," SYSTEM(
+			"arm64", "v1.33.1") "}}");
 }
 
 static void a_node_that_says_little_has_a_small_view(void **state)
@@ -37,8 +44,11 @@ static void a_node_that_says_little_has_a_small_view(void **state)
 		    "{\"metadata\":{\"name\":\"n\"},\"status\":{}}");
 	assert_view("{\"metadata\":{\"name\":\"n\"},\"status\":{\"nodeInfo\":"
 		    "{\"kubeletVersion\":\"v1\"},\"conditions\":{}}}",
-		    "{\"metadata\":{\"name\":\"n\"},\"status\":{\"nodeInfo\":"
-		    "{\"kubeletVersion\":\"v1\"}}}");
+		    "{\"metadata\":{\"name\":\"n\"},\"status\":{" SYSTEM("", "v1") "}}");
+	assert_view("{\"metadata\":{},\"status\":{\"nodeInfo\":{\"architecture\":7}}}",
+		    "{\"metadata\":{},\"status\":{" SYSTEM("", "") "}}");
+	assert_view("{\"metadata\":{},\"status\":{\"nodeInfo\":null}}",
+		    "{\"metadata\":{},\"status\":{}}");
 	assert_view("{}", "{\"metadata\":{},\"status\":{}}");
 }
 
