@@ -209,6 +209,9 @@ static void to_resource(struct call *c)
 	if (c->kind->verbs == KIND_VERBS_NONE) {
 		if (c->kind->n_subresources) /* it answers under those alone */
 			refuse_resource(c);
+		else if ((c->info.verb == API_LIST || c->info.verb == API_WATCH) &&
+			 !c->info.subresource.len)
+			to_object(c); /* clients look unasked, and there are none */
 		else
 			refuse_kind(c);
 		return;
