@@ -5,10 +5,13 @@
  * which would refuse foreign ones.
  */
 #include "kinds/batch_job.h"
+#include "base/buf.h"
 #include "base/json.h"
+#include "kinds/batch_policies.h"
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
 #include "kinds/job_shape.h"
+#include "kinds/label_selector_rules.h"
 #include "kinds/pod_defaults.h"
 #include "kinds/pod_template.h"
 #include "kinds/queue_request.h"
@@ -17,7 +20,22 @@
 #include "kube/names.h"
 
 #define DEFAULT_BACKOFF	 6
-#define MAX_INDEXED_PODS 100000 /* upstream's bound with index-wise backoff or success rules */
+#define MAX_INDEXED_PODS 100000
+#define MAX_AT_ONCE	 10000 /* where more indexes than that have retries of their own */
+#define WITH_MANY_INDEXES                                                                          \
+	"must be less than or equal to 10000 when completions are above 100000 and used with "     \
+	"backoff limit per index"
+
+/* A job without labels has those of its pods. */
+static void default_labels(struct cJSON *object)
+{
+	const struct cJSON *labels =
+	    json_path(object, "spec", "template", "metadata", "labels", NULL);
+	struct cJSON *meta = json_get(object, "metadata");
+
+	if (meta && json_first(labels) && !json_first(json_get(meta, "labels")))
+		json_set(meta, "labels", json_dup(labels));
+}
 
 void job_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
 {
@@ -26,6 +44,7 @@ void job_default(const struct kind *k, struct cJSON *object, const struct kind_w
 
 	if (!spec)
 		return;
+	default_labels(object);
 	if (!json_get(spec, "completions") && !json_get(spec, "parallelism"))
 		json_add(spec, "completions", json_new_int(1));
 	pod_defaults_spec(json_path(spec, "template", "spec", NULL));
@@ -46,25 +65,58 @@ static bool is_indexed(const struct cJSON *spec)
 	return mode && strcmp(mode, "Indexed") == 0;
 }
 
+/* Indexes are counted in 32 bits, and each costs its controller some memory. */
+static void check_index_numbers(const struct cJSON *spec, const char *path,
+				struct field_errors *errors)
+{
+	const struct cJSON *parallelism = json_get(spec, "parallelism");
+	const struct cJSON *failed = json_get(spec, "maxFailedIndexes");
+	int64_t completions = -1, at_once = 0, may_fail = 0;
+
+	(void)json_int64(spec, "completions", &completions);
+	(void)json_value_int64(parallelism, &at_once);
+	(void)json_value_int64(failed, &may_fail);
+	if (at_once > MAX_INDEXED_PODS)
+		refuse(errors, FIELD_INVALID, parallelism,
+		       "must be less than or equal to 100000 when completion mode is Indexed",
+		       "%s.parallelism", path);
+	if (failed && json_get(spec, "completions") && may_fail > completions)
+		refuse(errors, FIELD_INVALID, failed, "must be less than or equal to completions",
+		       "%s.maxFailedIndexes", path);
+	if (may_fail > MAX_INDEXED_PODS)
+		refuse(errors, FIELD_INVALID, failed, "must be less than or equal to 100000",
+		       "%s.maxFailedIndexes", path);
+	if (completions <= MAX_INDEXED_PODS || !json_get(spec, "backoffLimitPerIndex"))
+		return;
+	if (!failed)
+		refuse(errors, FIELD_REQUIRED, NULL,
+		       "must be specified when completions is above 100000", "%s.maxFailedIndexes",
+		       path);
+	if (at_once > MAX_AT_ONCE)
+		refuse(errors, FIELD_INVALID, parallelism, WITH_MANY_INDEXES, "%s.parallelism",
+		       path);
+	if (may_fail > MAX_AT_ONCE)
+		refuse(errors, FIELD_INVALID, failed, WITH_MANY_INDEXES, "%s.maxFailedIndexes",
+		       path);
+}
+
 static void check_indexed(const struct cJSON *spec, const char *path, struct field_errors *errors)
 {
-	int64_t n = 0;
+	static const char *const indexed_only[] = {"backoffLimitPerIndex", "maxFailedIndexes"};
+	const char *mode = json_str(spec, "completionMode");
+	const struct cJSON *success = json_get(spec, "successPolicy");
 
 	if (is_indexed(spec)) {
-		if (json_get(spec, "backoffLimitPerIndex") &&
-		    json_int64(spec, "completions", &n) == 0 && n > MAX_INDEXED_PODS)
-			refuse(errors, FIELD_INVALID, json_get(spec, "completions"),
-			       "must be less than or equal to 100000 when backoffLimitPerIndex is "
-			       "specified",
-			       "%s.completions", path);
+		check_index_numbers(spec, path, errors);
 		return;
 	}
-	static const char *const indexed_only[] = {"backoffLimitPerIndex", "maxFailedIndexes",
-						   "successPolicy"};
 	for (size_t i = 0; i < ARRAY_LEN(indexed_only); i++)
-		if (json_get(spec, indexed_only[i]))
+		if (json_get(spec, indexed_only[i]) && (!mode || !strcmp(mode, "NonIndexed")))
 			refuse(errors, FIELD_INVALID, json_get(spec, indexed_only[i]),
 			       "requires indexed completion mode", "%s.%s", path, indexed_only[i]);
+	if (success)
+		refuse(errors, FIELD_INVALID, success, "requires indexed completion mode",
+		       "%s.successPolicy", path);
 }
 
 static void check_restart(const struct cJSON *spec, const char *path, bool required,
@@ -73,10 +125,28 @@ static void check_restart(const struct cJSON *spec, const char *path, bool requi
 	const char *restart =
 	    json_value_str(json_path(spec, "template", "spec", "restartPolicy", NULL));
 
-	if (!restart ? !required : strcmp(restart, "Always") != 0)
-		return;
-	refuse(errors, FIELD_REQUIRED, NULL, "valid values: \"OnFailure\", \"Never\"",
-	       "%s.template.spec.restartPolicy", path);
+	if (!restart ? required : !strcmp(restart, "Always"))
+		refuse(errors, FIELD_REQUIRED, NULL, "valid values: \"OnFailure\", \"Never\"",
+		       "%s.template.spec.restartPolicy", path);
+	else if (required && strcmp(restart, "OnFailure") != 0 && strcmp(restart, "Never") != 0)
+		refuse_text(errors, FIELD_NOT_SUPPORTED, restart,
+			    "supported values: \"OnFailure\", \"Never\"",
+			    "%s.template.spec.restartPolicy", path);
+	else if (json_get(spec, "podFailurePolicy") && (!restart || strcmp(restart, "Never") != 0))
+		refuse_text(errors, FIELD_INVALID, restart ? restart : "",
+			    "only \"Never\" is supported when podFailurePolicy is specified",
+			    "%s.template.spec.restartPolicy", path);
+}
+
+static void check_manager(const struct cJSON *spec, const char *path, struct field_errors *errors)
+{
+	const char *by = json_str(spec, "managedBy");
+
+	if (by && !by[0])
+		refuse(errors, FIELD_REQUIRED, NULL, "", "%s.managedBy", path);
+	else if (by && (!strchr(by, '/') || !names_is_qualified(span_of(by))))
+		refuse_text(errors, FIELD_INVALID, by, "must be a domain-prefixed path",
+			    "%s.managedBy", path);
 }
 
 void batch_job_check_spec(const struct cJSON *spec, const char *path, bool restart_required,
@@ -91,19 +161,12 @@ void batch_job_check_spec(const struct cJSON *spec, const char *path, bool resta
 	(void)snprintf(below, sizeof(below), "%.300s.template", path);
 	pod_template_check(json_get(spec, "template"), below, errors);
 	check_restart(spec, path, restart_required, errors);
-	if (json_get(spec, "podFailurePolicy")) {
-		const char *restart =
-		    json_value_str(json_path(spec, "template", "spec", "restartPolicy", NULL));
-		if (!restart || strcmp(restart, "Never") != 0)
-			refuse_text(
-			    errors, FIELD_INVALID, restart ? restart : "",
-			    "only \"Never\" is supported when podFailurePolicy is specified",
-			    "%s.template.spec.restartPolicy", path);
-	}
-	const char *by = json_str(spec, "managedBy");
-	if (by && (!strchr(by, '/') || !names_is_qualified(span_of(by))))
-		refuse_text(errors, FIELD_INVALID, by, "must be a domain-prefixed path",
-			    "%s.managedBy", path);
+	check_manager(spec, path, errors);
+	if (json_get(spec, "maxFailedIndexes") && !json_get(spec, "backoffLimitPerIndex"))
+		refuse(errors, FIELD_REQUIRED, NULL, "when maxFailedIndexes is specified",
+		       "%s.backoffLimitPerIndex", path);
+	if (restart_required)
+		batch_policies_check(spec, path, errors);
 }
 
 /* ---- updates ---- */
@@ -165,6 +228,47 @@ static void check_update(const struct cJSON *old, const struct cJSON *object,
 	check_template_update(old, object, errors);
 }
 
+/* What its pods could not be made with. */
+static void check_name(const struct cJSON *object, struct field_errors *errors)
+{
+	const struct cJSON *spec = json_get(object, "spec");
+	const char *name = json_value_str(json_path(object, "metadata", "name", NULL));
+	auto_buf host = BUF_INIT;
+	int64_t completions = 0;
+
+	if (name && !json_bool(spec, "manualSelector", false) &&
+	    !names_is_label_value(span_of(name)))
+		refuse_text(errors, FIELD_INVALID, name, names_label_value_rule(span_of(name)),
+			    "spec.template.labels");
+	if (!is_indexed(spec) || json_int64(spec, "completions", &completions) < 0 ||
+	    completions <= 0)
+		return;
+	buf_addf(&host, "will not able to create pod with invalid DNS label: ");
+	size_t before = host.len;
+	buf_addf(&host, "%s-%lld", name ? name : "", (long long)completions - 1);
+	if (!names_is_dns_label(span_make(host.ptr + before, host.len - before)))
+		refuse_text(errors, FIELD_INVALID, name ? name : "", host.ptr, "metadata.name");
+}
+
+/* With a selector of one's own; the hub makes none, its members do. */
+static void check_selector(const struct cJSON *spec, struct field_errors *errors)
+{
+	const struct cJSON *labels = json_path(spec, "template", "metadata", "labels", NULL);
+	const struct cJSON *selector = json_get(spec, "selector");
+	bool matches = selector;
+
+	label_selector_rules_check(selector, "spec.selector", errors);
+	if (!json_bool(spec, "manualSelector", false) || field_errors_any(errors))
+		return;
+	if (!selector)
+		refuse(errors, FIELD_REQUIRED, NULL, "", "spec.selector");
+	json_foreach (json_get(selector, "matchLabels"), l)
+		matches = matches && json_equal(l, json_get(labels, json_key(l)));
+	if (!matches)
+		refuse(errors, FIELD_INVALID, labels, "`selector` does not match template `labels`",
+		       "spec.template.metadata.labels");
+}
+
 void job_validate(const struct kind *k, const struct cJSON *object, const struct kind_write *w,
 		  struct field_errors *errors)
 {
@@ -177,6 +281,9 @@ void job_validate(const struct kind *k, const struct cJSON *object, const struct
 		return;
 	}
 	batch_job_check_spec(spec, "spec", true, errors);
+	check_selector(spec, errors);
+	if (!w->old)
+		check_name(object, errors);
 	topology_request_check_job(k, object, w, errors);
 	queue_request_check_job(k, object, w, errors);
 	if (w->old)

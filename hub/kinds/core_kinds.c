@@ -9,6 +9,16 @@
 
 #define NAMESPACE_NAME_LABEL "kubernetes.io/metadata.name"
 
+static bool has_text(const struct cJSON *list, const char *text)
+{
+	json_foreach (list, v) {
+		const char *s = json_value_str(v);
+		if (s && strcmp(s, text) == 0)
+			return true;
+	}
+	return false;
+}
+
 void namespace_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
 {
 	struct cJSON *meta = json_get(object, "metadata");
@@ -28,10 +38,49 @@ void namespace_default(const struct kind *k, struct cJSON *object, const struct 
 			json_set(spec, "finalizers", json_dup(was));
 		return;
 	}
-	list = json_array();
-	json_append(list, json_new_str("kubernetes"));
-	defaults_set(spec, "finalizers", list);
+	list = json_get(spec, "finalizers");
+	if (!json_is(list, JSON_ARRAY)) {
+		list = json_array();
+		json_set(spec, "finalizers", list);
+	}
+	if (!has_text(list, "kubernetes"))
+		json_append(list, json_new_str("kubernetes"));
 	defaults_set(json_ensure_object(object, "status"), "phase", json_new_str("Active"));
+}
+
+void namespace_validate(const struct kind *k, const struct cJSON *object,
+			const struct kind_write *w, struct field_errors *errors)
+{
+	(void)k;
+	(void)w;
+	json_foreach (json_path(object, "spec", "finalizers", NULL), f) {
+		const char *name = json_value_str(f);
+		if (!name)
+			continue;
+		if (!names_is_qualified(span_of(name)))
+			refuse_text(errors, FIELD_INVALID, name,
+				    names_qualified_rule(span_of(name)), "spec.finalizers");
+		else if (!strchr(name, '/') && strcmp(name, "kubernetes") != 0)
+			refuse_text(errors, FIELD_INVALID, name,
+				    "name is neither a standard finalizer name nor is it fully "
+				    "qualified",
+				    "spec.finalizers");
+	}
+}
+
+/* ---- ServiceAccount ---- */
+
+/* Of its secrets only the names count. */
+void service_account_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
+{
+	(void)k;
+	(void)w;
+	json_foreach (json_get(object, "secrets"), s)
+		for (struct cJSON *c = json_first(s), *next; c; c = next) {
+			next = json_next(c);
+			if (strcmp(json_key(c), "name") != 0)
+				json_remove_child(s, c);
+		}
 }
 
 /* ---- Pod ---- */

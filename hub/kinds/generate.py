@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Turns the YAML schema files of this folder into static C tables.
 
-usage: generate.py OUT.c INDEX.yaml FILE.yaml...
+usage: generate.py OUT.c INDEX.yaml PROTOBUF_FIELDS.txt FILE.yaml...
 
 A file describes one kind, types that kinds share, or both. README.md in this folder has the
 language. Everything is resolved here, so that the program holds no names to look up: a type is a
@@ -34,6 +34,13 @@ SCALARS = {
 KIND_KEYS = {"kind", "type", "served", "scope", "plural", "singular", "shortNames", "categories",
              "status", "job", "mirrored", "strategic", "unconditionalUpdate", "columns", "hooks",
              "subresources", "about", "definitions", "types", "sameShape", "singly"}
+# Where protobuf_fields.txt has the types of these OpenAPI prefixes, and under which other names.
+PACKAGES = {"io.k8s.api.core.v1": "core", "io.k8s.api.batch.v1": "batch",
+            "io.k8s.api.coordination.v1": "coord", "io.k8s.api.events.v1": "events",
+            "io.k8s.api.rbac.v1": "rbac", "io.k8s.api.scheduling.v1": "sched",
+            "io.k8s.apimachinery.pkg.apis.meta.v1": "meta"}
+OTHER_NAMES = {"OptionalObjectReference": "core.ConfigMapEnvSource",
+               "ResourceClaimReference": "core.ResourceClaim", "TemplateMeta": "meta.ObjectMeta"}
 HOOKS = ("default_object", "validate", "digest", "cells", "convert")
 MAX_FIELDS = 64
 
@@ -60,6 +67,23 @@ def version_rank(version):
     return stage, -int(m.group(1)), -int(m.group(3) or 0)
 
 
+def read_unsaid(path):
+    """{message: {field: whether it is written even when it is zero}}, of the Go types in that file;
+    without pointers, whose zero value is one."""
+    with open(path, encoding="utf-8") as f:
+        text = "".join(line for line in f if not line.startswith("#"))
+    messages, inline = {}, {}
+    for entry in re.split(r"\n(?=\w)", text.strip()):
+        name, _, fields = entry.partition(":")
+        words = [f.split() for f in fields.split(",") if f.strip()]
+        messages[name] = {w[1]: w[2][-1] == "!" for w in words if w[2][0] != "*"}
+        inline[name] = [w[2].rstrip("!") for w in words if w[1] == "^"]
+    for name, fields in messages.items():
+        for other in inline[name]:
+            fields.update(messages[other])
+    return messages
+
+
 class Node:
     """One struct schema."""
 
@@ -70,6 +94,7 @@ class Node:
         self.required = 0
         self.defaulted = 0
         self.native = 0
+        self.unsaid = 0
         self.has_native = False
         self.items = None
         self.enum = None
@@ -88,8 +113,9 @@ class Node:
 
 
 class Tables:
-    def __init__(self, files):
+    def __init__(self, files, unsaid):
         self.files = files
+        self.unsaid = unsaid  # see read_unsaid()
         self.nodes = []
         self.by_key = {}
         self.named = {}  # (file, type name) -> node index
@@ -155,6 +181,8 @@ class Tables:
             raise Mistake(f"{path}: {name} has a field twice")
         if len(fields) > MAX_FIELDS:
             raise Mistake(f"{path}: {name} has more than {MAX_FIELDS} fields")
+        package = PACKAGES.get(self.files[path].get("definitions"))
+        unsaid = self.unsaid.get(OTHER_NAMES.get(name, f"{package}.{name}"), {})
         for i, (field, required, text) in enumerate(fields):
             where = f"{path}: {name}.{field}"
             index, about, default, strategy, merge_key, native = self.expression(where, path, text)
@@ -162,6 +190,12 @@ class Tables:
             node.required |= required << i
             node.defaulted |= (default is not None) << i
             node.native |= (default is not None or native is not None) << i
+            below = self.nodes[index]
+            scalar = below.type in ("STRING", "INTEGER", "BOOLEAN") and below.format != "DATE_TIME"
+            many = below.type in ("ARRAY", "MAP") and not (required or "NULLABLE" in below.flags)
+            # what is written anyway is still filled in
+            dropped = field in unsaid and (not unsaid[field] or native is not None)
+            node.unsaid |= (package is not None and dropped and (scalar or many)) << i
 
     def expression(self, where, path, text):
         """`TYPE modifiers -- text` -> (node, text, default, strategy, key, native default)."""
@@ -230,7 +264,7 @@ class Tables:
             value = json.loads(v)
         except ValueError:
             value = v
-        if node.type in ("STRING", "QUANTITY") and not isinstance(value, str):
+        if node.type in ("STRING", "QUANTITY") and not isinstance(value, (str, type(None))):
             value = v
         return json.dumps(value, separators=(",", ":"))
 
@@ -322,6 +356,8 @@ class Tables:
             parts.append(f".defaulted = 0x{node.defaulted:x}u")
         if node.native:
             parts.append(f".native = 0x{node.native:x}u")
+        if node.unsaid:
+            parts.append(f".unsaid = 0x{node.unsaid:x}u")
         if node.items is not None:
             parts.append(f".items = &nodes[{node.items}]")
         if node.enum is not None:
@@ -497,7 +533,7 @@ def asked(entries):
     return files
 
 
-def generate(index_path, paths):
+def generate(index_path, fields_path, paths):
     with open(index_path, encoding="utf-8") as f:
         index = yaml.safe_load(f)
     files = {}
@@ -506,7 +542,7 @@ def generate(index_path, paths):
             files[path.rsplit("/", 1)[-1]] = yaml.safe_load(f)
     files.update(not_run(index.get("notRun", [])))
     files.update(asked(index.get("asked", [])))
-    tables = Tables(files)
+    tables = Tables(files, read_unsaid(fields_path))
     kinds = Kinds(tables, index["groups"])
     roots = {path: tables.root(path) for path, doc in files.items() if "kind" in doc}
     out = ["/* Generated by hub/kinds/generate.py; edit the YAML files there. */",
@@ -521,11 +557,11 @@ def generate(index_path, paths):
 
 
 def main(argv):
-    if len(argv) < 4:
+    if len(argv) < 5:
         print(__doc__, file=sys.stderr)
         return 2
     try:
-        text = generate(argv[2], argv[3:])
+        text = generate(argv[2], argv[3], argv[4:])
     except (Mistake, KeyError, yaml.YAMLError) as e:
         print(f"generate.py: {e!r}", file=sys.stderr)
         return 1

@@ -76,6 +76,8 @@ HOOK_CONVERT(workload_convert);
 
 /* core_kinds.c, config_kinds.c */
 HOOK_DEFAULT(namespace_default);
+HOOK_VALIDATE(namespace_validate);
+HOOK_DEFAULT(service_account_default);
 HOOK_DEFAULT(pod_default);
 HOOK_VALIDATE(pod_validate);
 HOOK_DEFAULT(pod_template_default);

@@ -3,12 +3,25 @@
 #include "base/json.h"
 #include "kinds/defaults.h"
 
+#define MAX_REFERENCE 255 /* bytes of a repository's name */
+
 static const char *const container_lists[] = {"initContainers", "containers",
 					      "ephemeralContainers"};
 
 /* The tag of an image: what follows the last colon of its last component, and not its digest. An
  * image without either is the latest; one with a digest alone, or that is no reference, has none.
  */
+static bool is_reference(struct span s)
+{
+	const char *slash = memchr(s.ptr, '/', s.len);
+
+	/* what stands before the first slash may be a host, in any letters */
+	for (const char *at = slash ? slash : s.ptr; at < s.ptr + s.len && *at != ':'; at++)
+		if ((*at >= 'A' && *at <= 'Z') || *at <= ' ' || *at == '!')
+			return false;
+	return s.len <= MAX_REFERENCE;
+}
+
 static const char *pull_policy(const char *image)
 {
 	struct span s = span_of(image), tag;
@@ -19,6 +32,8 @@ static const char *pull_policy(const char *image)
 		s.len = (size_t)(digest - s.ptr);
 	slash = memrchr(s.ptr, '/', s.len);
 	colon = memrchr(s.ptr, ':', s.len);
+	if (!is_reference(s))
+		return "IfNotPresent";
 	if (!colon || (slash && colon < slash))
 		return digest ? "IfNotPresent" : "Always";
 	tag = span_make(colon + 1, s.len - (size_t)(colon + 1 - s.ptr));

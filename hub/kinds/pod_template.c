@@ -218,9 +218,10 @@ void pod_template_check(const struct cJSON *pod_template, const char *path,
 	const struct cJSON *meta = json_get(pod_template, "metadata");
 	const struct cJSON *spec = json_get(pod_template, "spec");
 
-	check_map(json_get(meta, "labels"), path, ".metadata.labels", meta_validate_labels, errors);
-	check_map(json_get(meta, "annotations"), path, ".metadata.annotations",
-		  meta_validate_annotations, errors);
+	/* without `.metadata`, as upstream names them */
+	check_map(json_get(meta, "labels"), path, ".labels", meta_validate_labels, errors);
+	check_map(json_get(meta, "annotations"), path, ".annotations", meta_validate_annotations,
+		  errors);
 	if (spec)
 		check_spec(spec, path, ".spec", errors);
 	else

@@ -3,6 +3,7 @@
 #include "kinds/cells.h"
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
+#include "kinds/label_selector_rules.h"
 #include "kinds/refuse.h"
 #include "kinds/types.h"
 #include "kube/names.h"
@@ -46,11 +47,22 @@ void role_validate(const struct kind *k, const struct cJSON *object, const struc
 		   struct field_errors *errors)
 {
 	const struct cJSON *aggregation = json_get(object, "aggregationRule");
+	char path[80];
 	size_t i = 0;
 
 	(void)w;
 	json_foreach (json_get(object, "rules"), rule)
 		check_rule(rule, k->type == TYPE_ROLE, i++, errors);
+	i = 0;
+	json_foreach (json_get(aggregation, "clusterRoleSelectors"), selector) {
+		size_t before = errors->n;
+		(void)snprintf(path, sizeof(path), "aggregationRule.clusterRoleSelectors[%zu]",
+			       i++);
+		label_selector_rules_check(selector, path, errors);
+		if (errors->n > before)
+			refuse(errors, FIELD_INVALID, selector, "invalid label selector.", "%s",
+			       path);
+	}
 	if (json_is(aggregation, JSON_OBJECT) &&
 	    !json_len(json_get(aggregation, "clusterRoleSelectors")))
 		refuse(errors, FIELD_REQUIRED, NULL,
@@ -98,10 +110,7 @@ static void check_subject(const struct cJSON *s, bool namespaced, size_t i,
 			  struct field_errors *errors)
 {
 	const char *kind = json_str(s, "kind"), *group = json_str(s, "apiGroup");
-	const char *name = json_str(s, "name");
 
-	if (!name || !name[0])
-		refuse(errors, FIELD_REQUIRED, NULL, "", "subjects[%zu].name", i);
 	if (is_account(s)) {
 		check_account(s, namespaced, i, errors);
 	} else if (kind && (!strcmp(kind, "User") || !strcmp(kind, "Group"))) {
@@ -109,8 +118,8 @@ static void check_subject(const struct cJSON *s, bool namespaced, size_t i,
 			refuse_text(errors, FIELD_NOT_SUPPORTED, group,
 				    "supported values: \"" RBAC_GROUP "\"",
 				    "subjects[%zu].apiGroup", i);
-	} else {
-		refuse_text(errors, FIELD_NOT_SUPPORTED, kind ? kind : "",
+	} else if (kind) {
+		refuse_text(errors, FIELD_NOT_SUPPORTED, kind,
 			    "supported values: \"Group\", \"ServiceAccount\", \"User\"",
 			    "subjects[%zu].kind", i);
 	}
@@ -131,9 +140,7 @@ static void check_role_ref(const struct cJSON *ref, bool namespaced, struct fiel
 			    namespaced ? "supported values: \"Role\", \"ClusterRole\""
 				       : "supported values: \"ClusterRole\"",
 			    "roleRef.kind");
-	if (!name || !name[0])
-		refuse(errors, FIELD_REQUIRED, NULL, "", "roleRef.name");
-	else if (!names_is_path_segment(span_of(name)))
+	if (name && !names_is_path_segment(span_of(name)))
 		refuse_text(errors, FIELD_INVALID, name,
 			    "may not be '.' or '..' and may not contain '/' or '%'",
 			    "roleRef.name");

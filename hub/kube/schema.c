@@ -72,10 +72,27 @@ static void add_default(struct schema_walk *w, const struct schema_field *f, str
 	schema_walk_pop(w);
 }
 
-static void require(struct schema_walk *w, const struct schema_field *f)
+static bool in_metadata(const struct schema_walk *w)
 {
+	return w->depth && strcmp(w->path[0].name, "metadata") == 0;
+}
+
+/* A structure of a Go type is always there: what is asked for is in it. Whether a list of it must
+ * have something in it, its kind's rules say. */
+static void require(struct schema_walk *w, const struct schema_field *f, struct cJSON *object)
+{
+	if (w->native && (f->schema->type == SCHEMA_ARRAY || in_metadata(w)))
+		return;
+	bool made = w->native && f->schema->type == SCHEMA_OBJECT && f->schema->n_fields;
+	struct cJSON *v = made ? json_object() : NULL;
+
+	if (made)
+		json_add(object, f->name, v);
 	schema_walk_push(w, SCHEMA_STEP_FIELD, f->name, 0);
-	schema_walk_refuse(w, FIELD_REQUIRED, NULL, "%s", "");
+	if (made)
+		apply(w, f->schema, v);
+	else
+		schema_walk_refuse(w, FIELD_REQUIRED, NULL, "%s", "");
 	schema_walk_pop(w);
 }
 
@@ -107,7 +124,7 @@ static void apply_missing(struct schema_walk *w, const struct schema *s, struct 
 	for (uint64_t left = with_default & ~seen; left; left &= left - 1)
 		add_default(w, &s->fields[__builtin_ctzll(left)], object);
 	for (uint64_t left = s->required & ~with_default & ~seen; left; left &= left - 1)
-		require(w, &s->fields[__builtin_ctzll(left)]);
+		require(w, &s->fields[__builtin_ctzll(left)], object);
 }
 
 static void apply_missing_wide(struct schema_walk *w, const struct schema *s, struct cJSON *object,
@@ -120,23 +137,56 @@ static void apply_missing_wide(struct schema_walk *w, const struct schema *s, st
 		if (f->default_json)
 			add_default(w, f, object);
 		else if (f->required)
-			require(w, f);
+			require(w, f, object);
 	}
 }
 
-/* What a Go struct cannot tell from absence. */
-static bool says_nothing(const struct schema_walk *w, const struct schema_field *f,
-			 const struct cJSON *value)
+static bool is_zero(const struct cJSON *value)
 {
 	int64_t n;
 
+	switch (json_type_of(value)) {
+	case JSON_STRING:
+		return !json_value_str(value)[0];
+	case JSON_NUMBER:
+		return json_value_int64(value, &n) == 0 && n == 0;
+	case JSON_BOOL:
+		return !json_value_bool(value, true);
+	case JSON_ARRAY:
+	case JSON_OBJECT:
+		return !json_first(value);
+	case JSON_NULL:
+	case JSON_INVALID:
+		break;
+	}
+	return false;
+}
+
+static bool has_type(const struct schema *s, const struct cJSON *value)
+{
+	static const enum json_type types[] = {
+	    [SCHEMA_MAP] = JSON_OBJECT,	   [SCHEMA_ARRAY] = JSON_ARRAY,
+	    [SCHEMA_STRING] = JSON_STRING, [SCHEMA_INTEGER] = JSON_NUMBER,
+	    [SCHEMA_BOOLEAN] = JSON_BOOL,
+	};
+	return s->type < ARRAY_LEN(types) && types[s->type] == json_type_of(value);
+}
+
+/* What a Go struct cannot tell from absence, and what its field does not write. */
+static bool says_nothing(const struct schema_walk *w, const struct schema *s,
+			 const struct schema_field *f, const struct cJSON *value)
+{
+	size_t i = (size_t)(f - s->fields);
+
 	if (!w->native)
 		return false;
-	if (f->schema->type == SCHEMA_STRING && (f->native_json || f->schema->enumeration))
-		return json_is(value, JSON_STRING) && !json_value_str(value)[0];
-	return f->native_json && f->schema->type == SCHEMA_INTEGER &&
-	       f->schema->flags & SCHEMA_HAS_MIN && f->schema->minimum > 0 &&
-	       json_value_int64(value, &n) == 0 && n == 0;
+	if (i < SCHEMA_MAX_FIELDS && s->unsaid >> i & 1 && is_zero(value))
+		return has_type(f->schema, value);
+	if (schema_field_is_required(s, i) &&
+	    (f->schema->type == SCHEMA_STRING ||
+	     (f->schema->type == SCHEMA_INTEGER && f->schema->minimum > 0)))
+		return has_type(f->schema, value) && is_zero(value);
+	return false;
 }
 
 /* Kubernetes' own types read quantities into numbers, and print these again. */
@@ -167,10 +217,11 @@ static void apply_object(struct schema_walk *w, const struct schema *s, struct c
 		const struct schema_field *f = schema_field_find(s, json_key(c));
 		next = json_next(c);
 		if (!f) {
-			if (!(s->flags & SCHEMA_KEEP_UNKNOWN)) {
+			bool kept = s->flags & SCHEMA_KEEP_UNKNOWN;
+			if (!kept || w->native)
 				note_unknown(w, json_key(c));
+			if (!kept)
 				json_remove_child(object, c);
-			}
 			continue;
 		}
 		if (json_is(c, JSON_NULL)) {
@@ -180,7 +231,7 @@ static void apply_object(struct schema_walk *w, const struct schema *s, struct c
 				see(&seen, (size_t)(f - s->fields));
 			continue;
 		}
-		if (says_nothing(w, f, c)) {
+		if (says_nothing(w, s, f, c)) {
 			json_remove_child(object, c);
 			continue;
 		}
@@ -196,8 +247,44 @@ static void apply_object(struct schema_walk *w, const struct schema *s, struct c
 		apply_missing(w, s, object, seen.words[0]);
 }
 
+/* A null in a list or map of a Go type is that type's zero value. */
+static struct cJSON *zero_of(const struct schema *s)
+{
+	switch ((enum schema_type)s->type) {
+	case SCHEMA_OBJECT:
+	case SCHEMA_MAP:
+		return json_object();
+	case SCHEMA_STRING:
+		return json_new_str("");
+	case SCHEMA_INTEGER:
+		return json_new_int(0);
+	case SCHEMA_BOOLEAN:
+		return json_new_bool(false);
+	case SCHEMA_QUANTITY:
+		return json_new_str("0");
+	case SCHEMA_ANY:
+	case SCHEMA_ARRAY:
+	case SCHEMA_NUMBER:
+	case SCHEMA_INT_OR_STRING:
+		break;
+	}
+	return NULL;
+}
+
+static void fill_nulls(const struct schema *s, struct cJSON *container)
+{
+	for (struct cJSON *c = json_first(container), *next; c; c = next) {
+		struct cJSON *zero = json_is(c, JSON_NULL) ? zero_of(s->items) : NULL;
+		next = json_next(c);
+		if (zero)
+			json_replace(container, c, zero);
+	}
+}
+
 static void apply_map(struct schema_walk *w, const struct schema *s, struct cJSON *map)
 {
+	if (w->native)
+		fill_nulls(s, map);
 	for (struct cJSON *c = json_first(map), *next; c; c = next) {
 		next = json_next(c);
 		if (json_is(c, JSON_NULL) && !(s->items->flags & SCHEMA_NULLABLE)) {
@@ -215,6 +302,8 @@ static void apply_array(struct schema_walk *w, const struct schema *s, struct cJ
 {
 	size_t n = 0;
 
+	if (w->native)
+		fill_nulls(s, list);
 	json_foreach (list, c) {
 		schema_walk_push(w, SCHEMA_STEP_INDEX, NULL, n++);
 		apply(w, s->items, c);
@@ -229,7 +318,7 @@ static void apply_array(struct schema_walk *w, const struct schema *s, struct cJ
 	if (n < s->min_items)
 		schema_walk_refuse(w, FIELD_INVALID, n ? NULL : "[]",
 				   "should have at least %u items", s->min_items);
-	if (s->list_type != SCHEMA_LIST_ATOMIC && !(s->flags & SCHEMA_LAX_KEYS))
+	if (s->list_type != SCHEMA_LIST_ATOMIC && !(s->flags & SCHEMA_LAX_KEYS) && !w->native)
 		schema_list_check(w, s, list);
 }
 

@@ -13,10 +13,13 @@
  * default, then validate), with one leniency that built-in kinds have: null for a field that is
  * not nullable counts as absent. Kinds that are Kubernetes' own (struct kind's strategic) have more
  * defaults than kinds of CustomResourceDefinitions have in the types that both share: those that
- * its decoder fills in, here `native`. A value that says nothing counts as absent there too: an
- * empty string, and 0 below the least value; and quantities are stored as they print them
- * (kube/quantity.h). Paths in errors are written as apimachinery's
- * field.Path does: spec.pytorchReplicaSpecs[Master].template.spec.containers[0].image.
+ * its decoder fills in, here `native`. There a value is what comes out of that decoder: what a Go
+ * struct cannot tell from absence (`unsaid`: "", 0, false, empty lists and maps) is dropped, null
+ * in a list or map is a zero value, a quantity is stored as it is printed (kube/quantity.h), a
+ * structure that is required is there (what it lacks is refused), a required text must not be
+ * empty, and whether lists must have items, and must have them once, is for the kind's rules to
+ * say. Paths in errors are written as apimachinery's field.Path does:
+ * spec.pytorchReplicaSpecs[Master].template.spec.containers[0].image.
  *
  * Not here: rules that span fields (the kinds' hooks), metadata (kube/meta.h), list-map
  * uniqueness for lists without declared keys.
@@ -91,10 +94,11 @@ struct schema {
 	const struct schema_field *fields; /* sorted by name */
 	uint64_t required, defaulted;	   /* bit i: fields[i] */
 	uint64_t native;		   /* defaulted in Kubernetes' own kinds */
-	const struct schema *items;	   /* of an array or map */
-	const char *const *enumeration;	   /* NULL-terminated, or NULL */
-	const char *const *list_keys;	   /* of SCHEMA_LIST_MAP, NULL-terminated */
-	const char *pattern;		   /* ECMA-like regular expression, or NULL */
+	uint64_t unsaid;	    /* those whose zero value Kubernetes' own kinds do not write */
+	const struct schema *items; /* of an array or map */
+	const char *const *enumeration; /* NULL-terminated, or NULL */
+	const char *const *list_keys;	/* of SCHEMA_LIST_MAP, NULL-terminated */
+	const char *pattern;		/* ECMA-like regular expression, or NULL */
 	int64_t minimum, maximum;
 	uint32_t min_length, max_length, min_items, max_items; /* 0: no bound */
 	uint16_t n_fields;

@@ -20,6 +20,8 @@
  * so that the answer does not depend on the machine. Long texts of sane patterns need about one
  * step per byte. */
 #define PATTERN_MATCH_LIMIT 200000
+#define MAX_PORT	    65535
+#define MAX_MODE	    0777
 
 /* The patterns that nearly all fields with a pattern have, as code. Of texts that are longer than
  * a name may be the code says no, and the pattern nothing. */
@@ -188,6 +190,8 @@ static void check_string(struct schema_walk *w, const struct schema *s, const st
 	const char *problem = format_problem(s->format, text);
 	if (problem)
 		refuse_value(w, FIELD_INVALID, value, problem);
+	if (problem && w->native)
+		return;
 	if (s->max_length && text.len > s->max_length && characters(text) > s->max_length)
 		schema_walk_refuse(w, FIELD_TOO_LONG, NULL, "may not be more than %u bytes",
 				   s->max_length);
@@ -201,6 +205,27 @@ static void check_string(struct schema_walk *w, const struct schema *s, const st
 		buf_addf(&what, "match '%s'", s->pattern);
 		refuse_in_body(w, value, what.ptr);
 	}
+}
+
+/* In the words of Kubernetes' own validation. */
+static void check_range(struct schema_walk *w, const struct schema *s, const struct cJSON *value,
+			int64_t v)
+{
+	bool least = s->flags & SCHEMA_HAS_MIN, most = s->flags & SCHEMA_HAS_MAX;
+	char words[96];
+
+	if ((!least || v >= s->minimum) && (!most || v <= s->maximum))
+		return;
+	if (most && s->maximum == MAX_PORT)
+		(void)snprintf(words, sizeof(words), "must be between 1 and 65535, inclusive");
+	else if (most && s->maximum == MAX_MODE)
+		(void)snprintf(words, sizeof(words),
+			       "must be a number between 0 and 0777 (octal), both inclusive");
+	else
+		(void)snprintf(words, sizeof(words), "must be %s than or equal to %lld",
+			       least && v < s->minimum ? "greater" : "less",
+			       (long long)(least && v < s->minimum ? s->minimum : s->maximum));
+	refuse_value(w, FIELD_INVALID, value, words);
 }
 
 static void check_integer(struct schema_walk *w, const struct schema *s, const struct cJSON *value)
@@ -218,7 +243,9 @@ static void check_integer(struct schema_walk *w, const struct schema *s, const s
 			       s->format == SCHEMA_INT32 ? "fit in 32 bits" : "fit in 64 bits");
 		return;
 	}
-	if (s->flags & SCHEMA_HAS_MIN && v < s->minimum) {
+	if (w->native) {
+		check_range(w, s, value, v);
+	} else if (s->flags & SCHEMA_HAS_MIN && v < s->minimum) {
 		(void)snprintf(what, sizeof(what), "be greater than or equal to %lld",
 			       (long long)s->minimum);
 		refuse_in_body(w, value, what);

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// The tables of hub/api/protobuf_fields.txt, by the struct tags of the Go types.
+// The tables of hub/kinds/protobuf_fields.txt, by the struct tags of the Go types.
 
 var packages = map[string]string{
 	"k8s.io/api/authentication/v1":                             "authn",

@@ -6,7 +6,7 @@
 //	          sends them: what the hub decodes must be the same object
 //	cuts      such messages cut short, or with fields that nobody knows
 //	schema    every field of the types, against the OpenAPI documents that the hub serves
-//	fields    prints the tables of hub/api/protobuf_fields.txt
+//	fields    prints the tables of hub/kinds/protobuf_fields.txt
 //	corpus    -out DIR: one message of each kind with every field set, for the fuzzer
 //
 // The hub's side is a program that answers one line of JSON with one line of JSON (wire_cases.c).

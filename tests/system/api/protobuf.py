@@ -9,7 +9,7 @@ import re
 import struct
 
 FIELDS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                      "../../../hub/api/protobuf_fields.txt")
+                      "../../../hub/kinds/protobuf_fields.txt")
 PACKAGES = {"v1": "core", "batch/v1": "batch", "scheduling.k8s.io/v1": "sched",
             "coordination.k8s.io/v1": "coord", "events.k8s.io/v1": "events",
             "authorization.k8s.io/v1": "authz", "authentication.k8s.io/v1": "authn",

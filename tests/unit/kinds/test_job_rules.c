@@ -100,11 +100,11 @@ static void pod_templates_keep_the_rules_of_pods(void **state)
 	    "{'fieldRef':{'fieldPath':'p'}}},{'name':'C','valueFrom':{}}],"
 	    "'resources':{'limits':{'cpu':1,'gpu':1},'requests':{'cpu':'1500m'}}}],"
 	    "'initContainers':[{'name':'a','image':'i'}]}}}}",
-	    "spec.template.metadata.labels: Invalid value: \"bad key\": name part must consist of "
+	    "spec.template.labels: Invalid value: \"bad key\": name part must consist of "
 	    "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
 	    "character (e.g. 'MyName',  or 'my.name',  or "
 	    "'123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')\n"
-	    "spec.template.metadata.labels: Invalid value: \"-\": a valid label must be an empty "
+	    "spec.template.labels: Invalid value: \"-\": a valid label must be an empty "
 	    "string or consist of alphanumeric characters, '-', '_' or '.', and must start and end "
 	    "with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
 	    "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')\n"
@@ -158,12 +158,15 @@ static void a_job_is_filled_in_and_needs_a_final_restart_policy(void **state)
 	    "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", "
 	    "\"Never\"\n");
 	expect_wrong(TYPE_JOB, "{'spec':{'maxFailedIndexes':1," JOB_POD "}}",
-		     "spec.maxFailedIndexes: Invalid value: 1: requires indexed completion mode\n");
-	expect_wrong(TYPE_JOB, "{}", "spec: Required value\n");
-	expect_wrong(
-	    TYPE_JOB, "{'spec':{'parallelism':-1," JOB_POD "}}",
-	    "spec.parallelism: Invalid value: -1: spec.parallelism in body should be greater "
-	    "than or equal to 0\n");
+		     "spec.maxFailedIndexes: Invalid value: 1: requires indexed completion mode\n"
+		     "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is "
+		     "specified\n");
+	expect_wrong(TYPE_JOB, "{}",
+		     "spec.template.spec.containers: Required value\n"
+		     "spec.template.spec.restartPolicy: Required value: valid values: "
+		     "\"OnFailure\", \"Never\"\n");
+	expect_wrong(TYPE_JOB, "{'spec':{'parallelism':-1," JOB_POD "}}",
+		     "spec.parallelism: Invalid value: -1: must be greater than or equal to 0\n");
 }
 
 static void a_jobs_template_moves_only_while_it_never_ran(void **state)

@@ -215,10 +215,10 @@ static void a_binding_names_a_role_and_real_subjects(void **state)
 	expect_wrong(TYPE_CLUSTER_ROLE_BINDING,
 		     "{'metadata':{'name':'b'}," ROLE_REF ",'subjects':[{'kind':'ServiceAccount',"
 		     "'name':'u'},{'kind':'Robot','name':'x'},{'kind':'User','name':''}]}",
+		     "subjects[2].name: Required value\n"
 		     "subjects[0].namespace: Required value\n"
 		     "subjects[1].kind: Unsupported value: \"Robot\": supported values: \"Group\", "
-		     "\"ServiceAccount\", \"User\"\n"
-		     "subjects[2].name: Required value\n");
+		     "\"ServiceAccount\", \"User\"\n");
 	expect_wrong(TYPE_CLUSTER_ROLE_BINDING,
 		     "{'metadata':{'name':'b'},'roleRef':{'kind':'Role','name':'x'}}",
 		     "roleRef.kind: Unsupported value: \"Role\": supported values: "

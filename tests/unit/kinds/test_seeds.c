@@ -50,7 +50,9 @@ static bool contains(const struct cJSON *b, const struct cJSON *a)
 				return false;
 		return json_len(a) == json_len(b);
 	}
-	return b && (json_equal(a, b) || same_quantity(a, b));
+	if (!b) /* what says nothing is not written */
+		return json_is(a, JSON_BOOL) && !json_value_bool(a, true);
+	return json_equal(a, b) || same_quantity(a, b);
 }
 
 static int check_document(void *arg, struct cJSON *take_doc)
