@@ -225,8 +225,8 @@ void kueue_queues_set_priority(struct kueue_queues *q, struct kueue_workload *w,
 
 void kueue_queues_set_queue_order(struct kueue_queues *q, struct kueue_workload *w, int64_t at)
 {
-	assert(!q->in_cycle);
 	bool stands = !kueue_workload_holds_quota(w);
+	assert(!q->in_cycle || !stands);
 	if (stands)
 		kueue_heap_lift(q, w);
 	w->queue_order = at;

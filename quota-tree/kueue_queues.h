@@ -79,6 +79,7 @@ void kueue_queues_move(struct kueue_queues *q, struct kueue_workload *w, uint32_
 void kueue_queues_hold(struct kueue_queues *q, struct kueue_workload *w, bool listed);
 void kueue_queues_unhold(struct kueue_queues *q, struct kueue_workload *w);
 void kueue_queues_set_priority(struct kueue_queues *q, struct kueue_workload *w, int32_t priority);
+/* Of one that holds quota also within a cycle. */
 void kueue_queues_set_queue_order(struct kueue_queues *q, struct kueue_workload *w, int64_t at);
 /* reclaimablePods by pod set, from now on; NULL: none. One that holds quota gives back their part.
  */

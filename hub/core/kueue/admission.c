@@ -90,6 +90,16 @@ static void admitted(struct core *c, struct workload *w, bool had_checks)
 	workload_count_usage(c, w);
 }
 
+/* Who was sent to the back for an eviction that is over is as old as it is (reference/kueue.md
+ * 2.1): nobody younger preempts it as newer. */
+static void take_own_place(struct core *c, struct workload *w)
+{
+	if (w->queue_order == w->first_order)
+		return;
+	w->queue_order = w->first_order;
+	kueue_queues_set_queue_order(c->kueue->queues, w->unit, w->first_order);
+}
+
 static void reserved(struct core *c, struct workload *w, const struct kueue_assignment *a,
 		     const char *const *checks, size_t n_checks)
 {
@@ -101,6 +111,7 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 	w->told = NULL;
 	w->answered = true;
 	w->requeue_at = 0;
+	take_own_place(c, w);
 	admission_ask_drop(c, w);
 	preempted_drop(w);
 	workload_set_admission(c, w, admission_record_text(c, w, a, checks, n_checks, &w->delayed));

@@ -21,16 +21,25 @@ static void check(struct world *w, const char *name)
 
 /* Room for one job of 2 cpus in queue lq, whose workloads need the checks `budget` and `licence`.
  */
-static void begin(struct world *w)
+static void begin_with(struct world *w, const char *more)
 {
+	char text[512];
+
 	world_join(w, "c1", 1, 8);
 	check(w, "budget");
 	check(w, "licence");
 	world_flavor(w, "f", "");
-	world_cluster_queue(w, "cq", "f", 2,
-			    ",'admissionChecksStrategy':{'admissionChecks':[{'name':'budget'},"
-			    "{'name':'licence'}]}");
+	(void)snprintf(text, sizeof(text),
+		       ",'admissionChecksStrategy':{'admissionChecks':[{'name':'budget'},"
+		       "{'name':'licence'}]}%s",
+		       more);
+	world_cluster_queue(w, "cq", "f", 2, text);
 	world_local_queue(w, "lq", "cq");
+}
+
+static void begin(struct world *w)
+{
+	begin_with(w, "");
 }
 
 /* Both checks' states, with requeueAfterSeconds of the first. */
@@ -106,6 +115,40 @@ static void who_must_retry_goes_to_the_back_and_stays_there_over_a_restart(void 
 	assert_string_equal(of(w, "one", "QuotaReserved", "status"), "True");
 }
 
+static void set_active(struct world *w, const char *job, const char *spec)
+{
+	const struct job *j = world_record(w, TYPE_JOB, "default", job);
+	char name[STORE_MAX_NAME + 1];
+
+	(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(j->workload->name));
+	assert_int_equal(world_patch(w, TYPE_WORKLOAD, "default", name, spec), ERR_NONE);
+	world_settle(w);
+}
+
+/* Kueue's GetQueueOrderTimestamp: the eviction counts while Evicted is True. `one`, which is older,
+ * may not be preempted as newer than `two`. */
+static void who_had_to_retry_is_as_old_as_it_is_when_it_has_quota_again(void **state)
+{
+	struct world *w = *state;
+
+	begin_with(w, ",'preemption':{'withinClusterQueue':'LowerOrNewerEqualPriority'}");
+	world_queued_job(w, "one", "lq", 1, 2, "");
+	world_settle(w);
+	world_advance(w, 10 * USEC_PER_SEC);
+	world_queued_job(w, "two", "lq", 1, 2, "");
+	world_advance(w, 10 * USEC_PER_SEC);
+	answer(w, "one", "Retry", 5, "Pending");
+	assert_string_equal(of(w, "two", "QuotaReserved", "status"), "True");
+	answer(w, "two", "Rejected", 0, "Ready");
+	world_advance(w, 10 * USEC_PER_SEC);
+	world_settle(w);
+	assert_string_equal(of(w, "one", "QuotaReserved", "status"), "True");
+	set_active(w, "two", "{'spec':{'active':true}}");
+	assert_string_equal(of(w, "two", "QuotaReserved", "status"), "False");
+	assert_string_equal(of(w, "one", "QuotaReserved", "status"), "True");
+	assert_string_equal(of(w, "one", "Evicted", "status"), "False");
+}
+
 static void rejected_checks_are_named(void **state)
 {
 	struct world *w = *state;
@@ -127,6 +170,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    STORY(hold_takes_a_reservation_off_without_an_eviction),
 	    STORY(who_must_retry_goes_to_the_back_and_stays_there_over_a_restart),
+	    STORY(who_had_to_retry_is_as_old_as_it_is_when_it_has_quota_again),
 	    STORY(rejected_checks_are_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
