@@ -34,7 +34,7 @@ static void list_queue(struct world *w, const char *what, uint32_t queue, struct
 		buf_addf(&b, " %lld",
 			 (long long)kueue_share_status(kueue_forest_share(w->forest, queue)));
 	} else if (!strcmp(what, "counts")) {
-		buf_addf(&b, " %zu %zu", n.pending, n.reserving);
+		buf_addf(&b, " %zu %zu %zu", n.pending, n.reserving, n.admitted);
 	} else {
 		for (size_t i = 0; i < n.pending; i++) {
 			struct kueue_workload *r = kueue_queues_at(w->queues, queue, i);
@@ -130,6 +130,7 @@ bool compare_run(struct world *w, struct span expect)
 	struct err err = {0};
 	struct texts decisions = {0};
 	w->now = line_number(expect, "time", w->now);
+	checks_look_back(w);
 	decide_run(w, &decisions);
 	bool ok = same("decisions", line_member(expect, "decisions"), &decisions);
 	texts_done(&decisions);

@@ -61,6 +61,18 @@ static void told(struct kueue_entry *e, const char *why)
 	snprintf(job->why, sizeof(job->why), "%s", why ? why : "");
 }
 
+/* An eviction that had sent it to the back is over (reference/kueue.md 2.1). */
+static void admit(struct world *w, struct kueue_entry *e)
+{
+	struct job *job = e->workload->owner;
+	struct span queue = kueue_forest_name(w->forest, e->workload->queue);
+
+	kueue_cycle_admit(w->queues, e, map_has(&w->checked, queue));
+	kueue_queues_set_queue_order(w->queues, e->workload, job->created);
+	job->evicted_as = NULL;
+	job->requeue_at = 0;
+}
+
 static void decide(struct world *w, struct kueue_entry *e, struct texts *out)
 {
 	auto_buf b = BUF_INIT;
@@ -72,7 +84,7 @@ static void decide(struct world *w, struct kueue_entry *e, struct texts *out)
 		describe_admission(w, e, &b);
 		texts_push(out, &b);
 		told(e, NULL);
-		kueue_cycle_admit(w->queues, e, false);
+		admit(w, e);
 		break;
 	case KUEUE_ENTRY_PREEMPTS:
 		if (describe_preemption(e, &b))

@@ -134,6 +134,8 @@ int objects_set_queue(struct world *w, struct span line, struct err *err)
 			   ? KUEUE_PREEMPTION_OVER_BORROWING
 			   : KUEUE_BORROWING_OVER_PREEMPTION;
 	names_note(&w->queue_names, q.name);
+	if (line_yes(line, "checks"))
+		map_put(&w->checked, q.name, w);
 	if (q.cohort.len)
 		names_note(&w->cohort_names, q.cohort);
 	uint32_t old = kueue_forest_queue(w->forest, q.name);
@@ -184,6 +186,7 @@ int objects_add(struct world *w, struct span line, struct err *err)
 	s.local_queue = (uint32_t)line_number(line, "local", 0);
 	struct job *job = arena_new(&w->mem, struct job);
 	job->name = s.name;
+	job->created = s.created;
 	struct span list = line_member(line, "pod_sets"), value, key, amount;
 	struct kueue_pod_set *sets =
 	    arena_array(&w->mem, struct kueue_pod_set, line_count(list) + 1);
@@ -249,7 +252,14 @@ int objects_act(struct world *w, struct span op, struct span line, struct err *e
 			kueue_queues_set_queue_order(w->queues, record, order);
 		if (line_yes(line, "hold"))
 			kueue_queues_hold(w->queues, record, line_yes(line, "listed"));
+		checks_keep_back(w, job, line_number(line, "now", 0));
 		kueue_queues_released(w->queues, record);
+	} else if (span_is(op, "checks")) {
+		checks_say(w, job, line);
+	} else if (span_is(op, "deactivate")) {
+		checks_deactivate(w, job);
+	} else if (span_is(op, "activate")) {
+		checks_activate(w, job);
 	} else {
 		return err_set(err, ERR_INTERNAL, "unknown operation");
 	}

@@ -17,6 +17,11 @@ struct job {
 	struct names pod_sets;
 	bool waits;
 	char why[64]; /* what the last attempt said */
+	int64_t created;
+	/* kueue_checks.c's */
+	bool inactive;
+	int64_t requeue_at;	/* us; 0: none */
+	const char *evicted_as; /* static; NULL: preempted */
 };
 
 struct world {
@@ -24,7 +29,8 @@ struct world {
 	struct kueue_options options;
 	struct kueue_forest *forest;
 	struct kueue_queues *queues;
-	struct map jobs; /* by name: struct job */
+	struct map jobs;    /* by name: struct job */
+	struct map checked; /* names of queues that have checks */
 	struct names queue_names, cohort_names, flavor_names, resource_names;
 	int64_t now;
 	bool rounds;
@@ -57,6 +63,16 @@ int objects_add(struct world *w, struct span line, struct err *err);
 /* What a LocalQueue consumed, in cores. */
 void objects_set_usage(struct world *w, struct span line);
 int objects_act(struct world *w, struct span op, struct span line, struct err *err);
+
+/* ---- kueue_checks.c: what follows from checks and spec.active ---- */
+
+void checks_say(struct world *w, struct job *job, struct span line);
+void checks_deactivate(struct world *w, struct job *job);
+void checks_activate(struct world *w, struct job *job);
+/* It is about to give its quota back, and may have to wait. */
+void checks_keep_back(struct world *w, struct job *job, int64_t now);
+/* Back-offs that are over at w->now. */
+void checks_look_back(struct world *w);
 
 /* ---- kueue_decide.c: cycles until they rest, and what they decided in the model's words ---- */
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""usage: generate.py FIRST_SEED COUNT [STEPS [kueue] [wide]]
+"""usage: generate.py FIRST_SEED COUNT [STEPS [kueue] [wide] [checks]]
 
 With `kueue` Kueue's own rules alone: nobody is held, and an entry may be admitted to what the
 victims of its cycle still hold. The engine admits it when they are gone, so that a scenario ends
 where that happens (reference 5, item 5); until then the engine decides as Kueue. With `wide` also what is rarer: gates of order, groups of pod sets, AdmissionFairSharing, cohorts that
-move, quotas without an end, and the place of who must retry. (Scenarios of a seed stay as they are
-without it.)
+move, quotas without an end, and the place of who must retry. With `checks` queues have
+AdmissionChecks, which become Ready, say Retry or reject, and users deactivate workloads. (Scenarios
+of a seed stay as they are without these.)
 Random scenarios as JSON lines, with what the model decides after each step. A line is one
 operation; "expect" says what must be seen when cycles have run until nothing moves:
   decisions  in order within each cohort tree: "TREE|admit WL POD_SET*COUNT:RESOURCE=FLAVOR,..."
@@ -13,7 +14,7 @@ operation; "expect" says what must be seen when cycles have run until nothing mo
   waits      "WL REASON|REASON" of everybody whom its own last attempts left waiting
   usage      "NODE FLAVOR RESOURCE AMOUNT", amounts above zero, queues and cohorts
   shares     "QUEUE SHARE" as status.fairSharing shows it (fair sharing only)
-  counts     "QUEUE PENDING RESERVING"
+  counts     "QUEUE PENDING RESERVING ADMITTED"
   order      "QUEUE WL WL ..." pending workloads in their order
 """
 import json
@@ -21,7 +22,7 @@ import random
 import sys
 
 from hub import Hub
-from spec import UNLIMITED, Flavor, Group, Node, Options, PodSet, Queue, Quota, Workload
+from spec import HOLDS, UNLIMITED, Flavor, Group, Node, Options, PodSet, Queue, Quota, Workload
 
 TAINT = {"key": "spot", "value": "yes", "effect": "NoSchedule"}
 
@@ -35,8 +36,9 @@ class Over(Exception):
 
 
 class Scenario:
-    def __init__(self, seed, steps, kueue=False, wide=False):
-        self.kueue, self.wide = kueue, wide
+    def __init__(self, seed, steps, kueue=False, wide=False, checks=False):
+        self.kueue, self.wide, self.checks = kueue, wide, checks
+        self.checks_of = {}  # queue -> its checks
         self.seed, self.rng, self.steps = seed, random.Random(seed), steps
         self.hub, self.time, self.serial = Hub(), 1000, 0
         self.told = {}  # what may have been said last of whom
@@ -133,8 +135,12 @@ class Scenario:
         q.when_can_preempt = self.rng.choice(["MayStopSearch", "TryNextFlavor"])
         if q.when_can_borrow == q.when_can_preempt == "TryNextFlavor":
             q.preference = self.rng.choice(["BorrowingOverPreemption", "PreemptionOverBorrowing"])
+        if self.checks:
+            q.checks = self.checks_of.setdefault(
+                name, self.rng.choice([[], ["budget"], ["budget", "licence"]]))
         self.hub.edited(self.hub.queues, name, q)
         put({"op": "queue", "name": name, "cohort": parent, "weight": q.weight,
+             "checks": bool(q.checks),
              "strategy": q.strategy, "stopped": q.stopped, "within": q.within,
              "reclaim": q.reclaim, "borrow_policy": q.borrow_policy, "threshold": q.threshold,
              "when_can_borrow": q.when_can_borrow, "when_can_preempt": q.when_can_preempt,
@@ -209,6 +215,37 @@ class Scenario:
         found = sorted(w.name for w in self.hub.workloads.values() if w.state in states)
         return self.rng.choice(found) if found else None
 
+    def answer(self, name):
+        """Controllers of checks write what they found."""
+        w = self.hub.workloads[name]
+        states = ["Ready"] * 4 + ["Pending", "Retry", "Retry", "Rejected"] \
+            if w.state == "reserving" else ["Ready", "Ready", "Retry", "Rejected"]
+        changes = {c: (self.rng.choice(states), self.time - self.rng.randint(0, 3),
+                       self.rng.choice([0, 4, 10, 30])) for c in w.checks if self.chance(0.8)}
+        self.hub.say(name, changes, self.time)
+        self.act("checks", name, now=self.time, checks=[
+            {"name": c, "state": state, "since": since, "after": after}
+            for c, (state, since, after) in w.checks.items()])
+
+    def step_checks(self):
+        """A step of checks or of spec.active; whether there was one."""
+        waiting = self.pick("reserving" if self.chance(0.8) else "admitted")
+        if waiting and self.hub.workloads[waiting].checks and self.chance(0.5):
+            self.answer(waiting)
+            return True
+        off = sorted(w.name for w in self.hub.workloads.values() if not w.active)
+        if off and self.chance(0.1):
+            name = self.rng.choice(off)
+            self.hub.activate(name)
+            self.act("activate", name)
+            return True
+        name = self.pick("pending", "parked", "held", "admitted", "reserving", "evicted")
+        if name and name not in off and self.chance(0.03):
+            self.hub.deactivate(name)
+            self.act("deactivate", name)
+            return True
+        return False
+
     def act(self, op, name, **more):
         put({"op": op, "name": name, **more, "expect": self.expect()})
 
@@ -216,12 +253,14 @@ class Scenario:
         self.time += self.rng.randint(1, 5)
         evicted = self.pick("evicted")
         if evicted and self.chance(0.5):
-            hold = self.chance(0.1) and not self.kueue
+            hold = self.chance(0.1) and not self.kueue and not self.checks
             listed = self.chance(0.5)
-            order = self.time if self.rare(0.4) else None
-            self.hub.released(evicted, hold, listed, order)
-            return self.act("released", evicted, hold=hold, listed=listed,
+            order = self.time if self.rare(0.4) and not self.checks else None
+            self.hub.released(evicted, hold, listed, order, self.time)
+            return self.act("released", evicted, hold=hold, listed=listed, now=self.time,
                             **({} if order is None else {"order": order}))
+        if self.checks and self.step_checks():
+            return None
         if self.local_queues and self.chance(0.15):
             return self.consume()
         if self.cohort_objects and self.rare(0.06):
@@ -239,7 +278,7 @@ class Scenario:
             if name:
                 self.hub.remove(name)
                 return self.act("remove", name)
-        if what < 0.82 and not self.kueue:
+        if what < 0.82 and not self.kueue and not self.checks:
             name = self.pick("pending", "parked")
             if name:
                 listed = self.chance(0.5)
@@ -247,7 +286,7 @@ class Scenario:
                 return self.act("hold", name, listed=listed)
         if what < 0.85:
             name = self.pick("held")
-            if name:
+            if name and not self.checks:
                 self.hub.unhold(name)
                 return self.act("unhold", name)
         if what < 0.88:
@@ -270,6 +309,7 @@ class Scenario:
 
     def expect(self):
         hub = self.hub
+        hub.look_back(self.time)
         decisions = hub.run(self.time)
         if hub.restless or hub.overtaken:
             raise Over
@@ -303,9 +343,10 @@ class Scenario:
         pending = {q: [w for w in hub.workloads.values() if w.queue == q and
                        w.state in ("pending", "parked", "held") and w.listed]
                    for q in hub.queues}
-        out["counts"] = ["%s %d %d" % (q, len(pending[q]), sum(
-            w.queue == q and w.state in ("admitted", "evicted") for w in hub.workloads.values()))
-            for q in sorted(hub.queues)]
+        holding = {q: [w for w in hub.workloads.values() if w.queue == q and w.state in HOLDS]
+                   for q in hub.queues}
+        out["counts"] = ["%s %d %d %d" % (q, len(pending[q]), len(holding[q]), sum(
+            w.admitted for w in holding[q])) for q in sorted(hub.queues)]
         out["order"] = [" ".join([q] + [w.name for w in hub.sort(q, pending[q])])
                         for q in sorted(hub.queues)]
         return out
@@ -338,7 +379,8 @@ def main():
     steps = int(sys.argv[3]) if len(sys.argv) > 3 else 40
     for seed in range(first, first + count):
         try:
-            Scenario(seed, steps, "kueue" in sys.argv[4:], "wide" in sys.argv[4:]).run()
+            Scenario(seed, steps, *(mode in sys.argv[4:]
+                                    for mode in ("kueue", "wide", "checks"))).run()
         except Over:
             pass
 

@@ -3,8 +3,9 @@ from functools import cmp_to_key
 
 import preempt
 from assign import (ASSIGN_DEFERRED, ASSIGN_FIT, ASSIGN_NO_FIT, ASSIGN_PREEMPT, Assigner)
+from checks import Checked
 from cohorts import Forest, compare
-from spec import Options
+from spec import HOLDS, Options
 
 
 class Entry:
@@ -15,7 +16,7 @@ class Entry:
         self.reason = ""               # why it waits: QuotaReserved=False
 
 
-class Hub:
+class Hub(Checked):
     def __init__(self, options=None):
         self.options = options or Options()
         self.flavors, self.cohorts, self.queues, self.workloads = {}, {}, {}, {}
@@ -33,14 +34,14 @@ class Hub:
     def forest(self):
         held = {}
         for w in self.workloads.values():
-            if w.state in ("admitted", "evicted"):
+            if w.state in HOLDS:
                 mine = held.setdefault(w.queue, {})
                 for cell, amount in w.uses.items():
                     mine[cell] = mine.get(cell, 0) + amount
         return Forest(self.flavors, self.cohorts, self.queues, held)
 
     def running(self):
-        return [w for w in self.workloads.values() if w.state in ("admitted", "evicted")]
+        return [w for w in self.workloads.values() if w.state in HOLDS]
 
     def edited(self, objects, name, value=None):
         """Sets or deletes an object. Who waits in the trees that it is or was in is tried again
@@ -102,7 +103,7 @@ class Hub:
         """Finished or deleted."""
         w = self.workloads.pop(name)
         self.forget(w)
-        if w.state in ("admitted", "evicted"):
+        if w.state in HOLDS:
             self.freed(w)
 
     def forget(self, w):
@@ -114,11 +115,12 @@ class Hub:
         self.generation[w.queue] = self.generation.get(w.queue, 0) + 1
         self.wake_tree(w.queue)
 
-    def evict(self, name):
+    def evict(self, name, reason=""):
         """By somebody else than the cycle; it holds its quota until released()."""
-        self.workloads[name].state = "evicted"
+        w = self.workloads[name]
+        w.state, w.evicted_as = "evicted", reason
 
-    def released(self, name, hold=False, listed=False, order=None):
+    def released(self, name, hold=False, listed=False, order=None, now=0):
         """An evicted one has stopped; `order`: it goes to the back, as who must retry."""
         w = self.workloads[name]
         if order is not None:
@@ -128,6 +130,7 @@ class Hub:
         self.enqueue(w)
         if hold:
             self.hold(name, listed)
+        self.keep_back(w, now)
 
     def hold(self, name, listed):
         """`listed`: it goes on counting as pending (its requeueAt lies ahead)."""
@@ -371,7 +374,8 @@ class Hub:
     def preempt(self, e, decisions):
         new = [(v.name, why) for v, why in e.victims if v.state != "evicted"]
         for v, _ in e.victims:
-            v.state = "evicted"
+            if v.state != "evicted":
+                v.state, v.evicted_as = "evicted", "Preempted"
         e.requeue, e.reason = "PendingPreemption", "WaitingForPreemptedWorkloads"
         e.wl.last = None
         if new:
@@ -380,7 +384,8 @@ class Hub:
     def admit(self, e, decisions):
         w = e.wl
         self.overtaken = self.overtaken or not self.forest().fits(w.queue, e.assignment.uses())
-        w.state, w.uses = "admitted", e.assignment.uses()
+        w.uses = e.assignment.uses()
+        self.begin_checks(w)
         w.flavors = [{r: c.flavor for r, c in p.flavors.items()} for p in e.assignment.pod_sets]
         w.counts = [p.count for p in e.assignment.pod_sets]
         w.reserved_at, w.reason, w.told, w.last = self.now, "", "", None

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 UNLIMITED = 2**63 - 1
+# States of a workload that holds quota: its checks are not Ready yet; admitted; on its way out.
+HOLDS = ("reserving", "admitted", "evicted")
 
 
 @dataclass
@@ -74,6 +76,7 @@ class Queue(Node):
     when_can_preempt: str = "TryNextFlavor"
     preference: str = "BorrowingOverPreemption"
     admission_fair_sharing: bool = False
+    checks: list = field(default_factory=list)  # names of AdmissionChecks
 
     def group_of(self, resource):
         for g in self.groups:
@@ -105,15 +108,21 @@ class Workload:
     queue_order: int = 0
     local: int = 0  # its LocalQueue
     # standing
-    state: str = "pending"  # pending, parked, held, admitted, evicted
+    state: str = "pending"  # pending, parked, held, or one of HOLDS
     listed: bool = True     # counts as pending unless it holds quota
-    uses: dict = field(default_factory=dict)     # cell -> amount, while admitted or evicted
+    uses: dict = field(default_factory=dict)     # cell -> amount, while it holds quota
     flavors: list = field(default_factory=list)  # of each pod set: resource -> flavor
     counts: list = field(default_factory=list)
     reserved_at: int = 0
     reason: str = ""  # QuotaReserved=False
     told: str = ""    # the same, when its own attempt said so
     last: object = None  # progress of the flavor scan (assign.Progress)
+    # of its checks (checks.py)
+    checks: dict = field(default_factory=dict)  # name -> (state, last transition, requeue after)
+    admitted: bool = False  # all of them were Ready
+    active: bool = True
+    requeue_at: int = 0
+    evicted_as: str = ""
 
     def shape(self):
         """What makes two workloads equally hopeless (reference 2.3, equivalence hashing)."""

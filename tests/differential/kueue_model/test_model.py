@@ -179,5 +179,60 @@ class Cycle(unittest.TestCase):
         self.assertEqual(h.run(30), [("preempt", "a0", [("b4", "InCohortReclamation")])])
 
 
+class Checks(unittest.TestCase):
+    def one_reserving(self, within="Never"):
+        q = Queue("a", None, group(2), within=within)
+        q.checks = ["budget", "licence"]
+        h = hub([q])
+        h.add(job("old", "a", 2, created=1))
+        h.run(1)
+        h.add(job("new", "a", 2, created=2))
+        h.run(2)
+        return h, h.workloads["old"], h.workloads["new"]
+
+    def go_round(self, h, now):
+        h.released("old", now=now)
+        h.look_back(now)
+        return [d[:2] for d in h.run(now)]
+
+    def test_a_reservation_is_an_admission_when_all_are_ready(self):
+        h, old, _ = self.one_reserving()
+        self.assertEqual((old.state, old.admitted), ("reserving", False))
+        h.say("old", {"budget": ("Ready", 2, 0)}, 2)
+        self.assertEqual(old.state, "reserving")
+        h.say("old", {"licence": ("Ready", 3, 0)}, 3)
+        self.assertEqual((old.state, old.admitted), ("admitted", True))
+
+    def test_retry_waits_for_the_latest_and_goes_to_the_back(self):
+        h, old, _ = self.one_reserving()
+        # 3 + 4 = 7 and 5 + 10 = 15.
+        h.say("old", {"budget": ("Retry", 3, 4), "licence": ("Retry", 5, 10)}, 6)
+        self.assertEqual((old.requeue_at, old.queue_order), (15, 6))
+        self.assertEqual(self.go_round(h, 6), [("admit", "new")])
+        self.assertEqual((old.state, old.listed, old.checks), ("held", True, {}))
+        h.look_back(14)
+        self.assertEqual(old.state, "held")
+        h.remove("new")
+        h.look_back(15)
+        self.assertEqual([d[:2] for d in h.run(15)], [("admit", "old")])
+        self.assertEqual(old.queue_order, 1)
+
+    def test_who_must_retry_stands_behind_who_came_later(self):
+        h, old, _ = self.one_reserving()
+        h.say("old", {"budget": ("Retry", 3, 0)}, 3)
+        self.assertEqual(self.go_round(h, 3), [("admit", "new")])
+        self.assertEqual([w.name for w in h.sort("a", h.workloads.values())], ["new", "old"])
+
+    def test_a_rejection_outdoes_a_retry_and_lasts_until_it_is_active(self):
+        h, old, _ = self.one_reserving()
+        h.say("old", {"budget": ("Retry", 3, 5), "licence": ("Rejected", 3, 0)}, 3)
+        self.assertEqual(self.go_round(h, 9), [("admit", "new")])
+        self.assertEqual((old.state, old.listed, old.active), ("held", False, False))
+        h.look_back(99)
+        self.assertEqual(old.state, "held")
+        h.activate("old")
+        self.assertEqual(old.state, "pending")
+
+
 if __name__ == "__main__":
     unittest.main()
