@@ -250,6 +250,12 @@ static void go_down(struct member *m, enum member_condition condition, const cha
 	member_call_list_end(&m->waiting, ERR_UNAVAILABLE, message);
 }
 
+/* The member serves the kind in another version too, whose stream has the same objects. */
+static bool is_doubled(const struct member *m, enum member_stream s)
+{
+	return s == STREAM_MPIJOBS_V2BETA1 && m->said.apis & (uint32_t)1 << STREAM_MPIJOBS;
+}
+
 static void start_streams(struct member *m)
 {
 	for (int i = 0; i < STREAM_MAX; i++) {
@@ -257,7 +263,7 @@ static void start_streams(struct member *m)
 		uint32_t bit = (uint32_t)1 << i;
 		if (!(m->said.known & bit))
 			continue;
-		if (!(m->said.apis & bit)) {
+		if (!(m->said.apis & bit) || is_doubled(m, s)) {
 			member_streams_set_absent(m->streams, s);
 		} else if (!member_streams_is_running(m->streams, s)) {
 			member_streams_start(m->streams, s, m->cursors[s]);

@@ -29,6 +29,8 @@ static const struct stream_kind kinds[STREAM_MAX] = {
     [STREAM_PROVISIONING_REQUESTS_V1BETA1] = {"/apis/autoscaling.x-k8s.io/v1beta1",
 					      "provisioningrequests", TYPE_PROVISIONING_REQUEST,
 					      FACT_COPY, true, true},
+    [STREAM_MPIJOBS_V2BETA1] = {"/apis/kubeflow.org/v2beta1", "mpijobs", TYPE_MPI_JOB, FACT_COPY,
+				true, true},
     [STREAM_EVENTS] = {"/api/v1", "events", TYPE_EVENT, FACT_EVENT, false, false},
 };
 

@@ -105,6 +105,7 @@ int job_create(struct core *c, const struct kind *kind, const struct store_objec
 		free(j);
 		return r;
 	}
+	j->kind = job_digest_kind(c->kinds, kind, &j->digest);
 	take_flags(j, o);
 	j->number = ++c->next_job;
 	j->created = created_at(o, c->now);

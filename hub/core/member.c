@@ -13,6 +13,7 @@
 #include "core/member_event.h"
 #include "core/provisioning/request_claim.h"
 #include "core/swap/swap_hold.h"
+#include "kinds/mpi_job.h"
 
 #include <openssl/evp.h>
 
@@ -89,6 +90,25 @@ enum member_stream core_stream_of(uint16_t type)
 	default:
 		return STREAM_MAX;
 	}
+}
+
+enum member_stream member_stream_of(const struct member *m, uint16_t type)
+{
+	const uint32_t v1 = 1u << STREAM_MPIJOBS, beta = 1u << STREAM_MPIJOBS_V2BETA1;
+
+	if (type == TYPE_MPI_JOB && (m->apis & (v1 | beta)) == beta)
+		return STREAM_MPIJOBS_V2BETA1;
+	return core_stream_of(type);
+}
+
+const struct kind *member_kind(const struct core *c, const struct member *m, uint16_t type)
+{
+	const struct kind *k = kind_by_type(c->kinds, type), *beta = NULL;
+
+	if (k && member_stream_of(m, type) == STREAM_MPIJOBS_V2BETA1)
+		beta =
+		    kind_by_gvk(c->kinds, span_of(k->group), SPAN(MPI_JOB_BETA), span_of(k->kind));
+	return beta ? beta : k;
 }
 
 /* ---- numbers ---- */

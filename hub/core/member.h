@@ -37,6 +37,10 @@ void member_observe_secret(struct core *c, struct span ns, struct span name);
 
 /* FACT_MEMBER. */
 void member_state(struct core *c, struct member *m, const struct fact *f);
+/* The stream that brings the member's copies of a kind, and the kind in the version in which the
+ * member serves it: where it serves two, the first one. */
+enum member_stream member_stream_of(const struct member *m, uint16_t type);
+const struct kind *member_kind(const struct core *c, const struct member *m, uint16_t type);
 /* The plural path of a kind's objects on a member: "/apis/kubeflow.org/v1/namespaces/ns/
  * pytorchjobs" plus "/name" when name is not NULL. */
 void member_path(const struct kind *kind, const char *ns, const char *name, struct buf *out);

@@ -13,6 +13,7 @@ static const struct {
     [STREAM_PYTORCHJOBS] = {"kubeflow.org/v1", "PyTorchJob"},
     [STREAM_TFJOBS] = {"kubeflow.org/v1", "TFJob"},
     [STREAM_MPIJOBS] = {"kubeflow.org/v1", "MPIJob"},
+    [STREAM_MPIJOBS_V2BETA1] = {"kubeflow.org/v2beta1", "MPIJob"},
     [STREAM_JOBSETS] = {"jobset.x-k8s.io/v1alpha2", "JobSet"},
     [STREAM_RAYJOBS] = {"ray.io/v1", "RayJob"},
     [STREAM_RAYCLUSTERS] = {"ray.io/v1", "RayCluster"},

@@ -434,7 +434,8 @@ class Kinds:
         first = doc["served"][0]["api"]
         base = snake(kind) + ("_" + snake(first.split("/")[0].split(".")[0]) if "." in first else "")
         # beside the stored version, or a question's other version, in a file of its own
-        if "convert" in doc.get("hooks", {}) or doc.get("type") == "TYPE_ASKED":
+        if ("convert" in doc.get("hooks", {}) or doc.get("sameShape")
+                or doc.get("type") == "TYPE_ASKED"):
             base += "_" + first.rpartition("/")[2]
         short = self.write_names(out, f"{base}_short", doc.get("shortNames"))
         categories = self.write_names(out, f"{base}_categories", doc.get("categories"))

@@ -4,6 +4,7 @@
  */
 #include "kinds/job_digest.h"
 
+#include "kinds/mpi_job.h"
 #include "kinds/pod_set_codec.h"
 
 #include <errno.h>
@@ -22,6 +23,8 @@ enum digest_flag {
 	DIGEST_SINGLE_TEMPLATE = 1u << 0,
 	DIGEST_SUSPEND = 1u << 1,
 	DIGEST_PREEMPTIBLE = 1u << 2,
+	DIGEST_BETA = 1u << 3,
+	DIGEST_LAUNCHER_WORKS = 1u << 4,
 };
 
 /* ---- pack ---- */
@@ -79,7 +82,9 @@ void job_digest_pack(const struct job_digest *d, struct buf *out)
 	info_put_u64(out, DIGEST_VERSION);
 	info_put_u64(out, (d->single_template ? DIGEST_SINGLE_TEMPLATE : 0u) |
 			      (d->suspend ? DIGEST_SUSPEND : 0u) |
-			      (d->preemptible ? DIGEST_PREEMPTIBLE : 0u));
+			      (d->preemptible ? DIGEST_PREEMPTIBLE : 0u) |
+			      (d->beta ? DIGEST_BETA : 0u) |
+			      (d->launcher_works ? DIGEST_LAUNCHER_WORKS : 0u));
 	info_put_span(out, d->priority_class);
 	info_put_span(out, d->queue_name);
 	info_put_span(out, d->quota_name);
@@ -232,6 +237,8 @@ int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *r
 	d.single_template = flags & DIGEST_SINGLE_TEMPLATE;
 	d.suspend = flags & DIGEST_SUSPEND;
 	d.preemptible = flags & DIGEST_PREEMPTIBLE;
+	d.beta = flags & DIGEST_BETA;
+	d.launcher_works = flags & DIGEST_LAUNCHER_WORKS;
 	d.priority_class = info_get_span(&r);
 	d.queue_name = info_get_span(&r);
 	d.quota_name = info_get_span(&r);
@@ -258,4 +265,14 @@ struct span job_digest_label(const struct job_digest *d, const char *key)
 		if (span_is(d->labels[i].key, key))
 			return d->labels[i].value;
 	return SPAN_NONE;
+}
+
+const struct kind *job_digest_kind(const struct kind_set *kinds, const struct kind *k,
+				   const struct job_digest *d)
+{
+	const struct kind *beta =
+	    d->beta ? kind_by_gvk(kinds, span_of(k->group), SPAN(MPI_JOB_BETA), span_of(k->kind))
+		    : NULL;
+
+	return beta ? beta : k;
 }

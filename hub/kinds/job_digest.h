@@ -45,7 +45,11 @@ struct job_digest {
 	size_t n_pod_sets;
 	bool single_template; /* Job: Result shows {c:n}; others show components */
 	bool suspend;	      /* as the user set it */
-	bool preemptible;     /* label quota.scheduling.../preemptible, kube-queue default true */
+	/* An MPIJob that was created as kubeflow.org/v2beta1 and goes to its member as that. */
+	bool beta;
+	/* Its launcher has the first rank among the workers (runLauncherAsWorker). */
+	bool launcher_works;
+	bool preemptible; /* label quota.scheduling.../preemptible, kube-queue default true */
 	struct span priority_class; /* first pod set that names one, in the kind's order */
 	/* runPolicy.schedulingPolicy.priorityClass: goes before the pods' in Kueue's order. */
 	struct span scheduling_class;
@@ -64,6 +68,11 @@ struct job_digest {
 	int64_t ttl_seconds;   /* ttlSecondsAfterFinished; -1 when absent */
 	int64_t limit_seconds; /* activeDeadlineSeconds: it runs no longer; -1 when absent */
 };
+
+/* The kind of a job in the version in which it was created: `k`, or the other one of its type.
+ * Borrowed from `kinds`. */
+const struct kind *job_digest_kind(const struct kind_set *kinds, const struct kind *k,
+				   const struct job_digest *d);
 
 void job_digest_pack(const struct job_digest *d, struct buf *out);
 /* Borrows strings from bytes. -EINVAL on a malformed digest. */

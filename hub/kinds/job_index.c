@@ -8,6 +8,7 @@
 #include "kinds/job_dependencies.h"
 #include "kinds/job_keys.h"
 #include "kinds/job_shape.h"
+#include "kinds/mpi_job.h"
 #include "kinds/types.h"
 #include "kube/field_errors.h"
 #include "kube/quantity.h"
@@ -340,6 +341,9 @@ int job_index(const struct kind *k, const struct cJSON *object, struct buf *out,
 	struct job_digest d = {.single_template = k->type == TYPE_JOB};
 	struct job_templates all = {0};
 
+	d.beta = k->type == TYPE_MPI_JOB && mpi_job_is_beta(object);
+	d.launcher_works =
+	    d.beta && json_bool(json_get(object, "spec"), "runLauncherAsWorker", false);
 	shape->templates(object, &mem, &all);
 	read_labels(object, &mem, &d);
 	read_names(object, &d);

@@ -6,6 +6,7 @@
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
 #include "kinds/job_shape.h"
+#include "kinds/mpi_job.h"
 #include "kinds/pod_template.h"
 #include "kinds/queue_request.h"
 #include "kinds/refuse.h"
@@ -14,12 +15,13 @@
 #include "kube/names.h"
 
 #define MANAGED_BY_OPERATOR   "kubeflow.org/training-operator"
+#define MANAGED_BY_MPI	      "kubeflow.org/mpi-operator"
 #define MANAGED_BY_MULTIKUEUE "kueue.x-k8s.io/multikueue"
 
 struct training_kind {
 	uint16_t type;
 	const char *specs;	  /* member of spec that holds the roles */
-	const char *container;	  /* that every pod must have */
+	const char *container;	  /* that every pod must have, or NULL */
 	const char *restart;	  /* default restartPolicy */
 	const char *single;	  /* a role that is exactly one pod, or NULL */
 	const char *required;	  /* a role that must be there, or NULL */
@@ -41,8 +43,13 @@ static const struct training_kind kinds[] = {
     {TYPE_JAX_JOB, "jaxReplicaSpecs", "jax", "OnFailure", NULL, "Worker", jax_roles},
 };
 
-static const struct training_kind *kind_of(const struct kind *k)
+static const struct training_kind mpi_beta = {TYPE_MPI_JOB, "mpiReplicaSpecs", NULL,	 "Never",
+					      "Launcher",   "Launcher",	       mpi_roles};
+
+static const struct training_kind *kind_of(const struct kind *k, const struct cJSON *object)
 {
+	if (k->type == TYPE_MPI_JOB && mpi_job_is_beta(object))
+		return &mpi_beta;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (kinds[i].type == k->type)
 			return &kinds[i];
@@ -76,7 +83,7 @@ static void normalise_roles(const struct training_kind *t, struct cJSON *roles)
  * it either: a default inside a list is a difference to `kubectl apply` for ever. */
 static void default_training(const struct kind *k, struct cJSON *object)
 {
-	const struct training_kind *t = kind_of(k);
+	const struct training_kind *t = kind_of(k, object);
 	struct cJSON *roles = roles_of(t, object);
 	struct cJSON *policy = json_path(object, "spec", "runPolicy", NULL);
 
@@ -129,6 +136,7 @@ void tf_job_default(const struct kind *k, struct cJSON *object, const struct kin
 
 void mpi_job_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
 {
+	mpi_job_settle(k, object, w);
 	default_training(k, object);
 	job_shape_keep_suspend(k, object, w);
 	defaults_set(json_get(object, "spec"), "slotsPerWorker", json_new_int(1));
@@ -182,19 +190,22 @@ static void check_role(const struct training_kind *t, const char *container,
 		return;
 	}
 	pod_template_check(pod_template, path, errors);
-	if (json_first(json_path(pod_template, "spec", "containers", NULL)))
+	if (container && json_first(json_path(pod_template, "spec", "containers", NULL)))
 		pod_template_require_container(pod_template, path, container, errors);
 }
 
-static void check_managed_by(const struct cJSON *policy, struct field_errors *errors)
+static void check_managed_by(const struct training_kind *t, const struct cJSON *policy,
+			     struct field_errors *errors)
 {
 	const char *by = json_str(policy, "managedBy");
+	const char *own = t == &mpi_beta ? MANAGED_BY_MPI : MANAGED_BY_OPERATOR;
+	char words[128];
 
-	if (by && strcmp(by, MANAGED_BY_OPERATOR) != 0 && strcmp(by, MANAGED_BY_MULTIKUEUE) != 0)
-		refuse_text(errors, FIELD_NOT_SUPPORTED, by,
-			    "supported values: \"" MANAGED_BY_OPERATOR
-			    "\", \"" MANAGED_BY_MULTIKUEUE "\"",
-			    "spec.runPolicy.managedBy");
+	if (!by || strcmp(by, own) == 0 || strcmp(by, MANAGED_BY_MULTIKUEUE) == 0)
+		return;
+	(void)snprintf(words, sizeof(words), "supported values: \"%s\", \"%s\"", own,
+		       MANAGED_BY_MULTIKUEUE);
+	refuse_text(errors, FIELD_NOT_SUPPORTED, by, words, "spec.runPolicy.managedBy");
 }
 
 static void check_training_update(const struct cJSON *old, const struct cJSON *object,
@@ -214,14 +225,14 @@ static void check_training_update(const struct cJSON *old, const struct cJSON *o
 static void check_training(const struct kind *k, const struct cJSON *object,
 			   const struct kind_write *w, struct field_errors *errors)
 {
-	const struct training_kind *t = kind_of(k);
+	const struct training_kind *t = kind_of(k, object);
 	const struct cJSON *roles = roles_of(t, object);
 	const char *name = json_value_str(json_path(object, "metadata", "name", NULL));
 	const char *main_container = json_str(json_get(object, "spec"), "mainContainer");
 
 	if (w->subresource[0])
 		return;
-	if (name && !names_is_dns1035(span_of(name)))
+	if (name && t != &mpi_beta && !names_is_dns1035(span_of(name)))
 		refuse_text(errors, FIELD_INVALID, name, names_dns1035_rule(span_of(name)),
 			    "metadata.name");
 	if (json_is(roles, JSON_OBJECT) && !json_first(roles)) /* else the schema has said it */
@@ -232,7 +243,7 @@ static void check_training(const struct kind *k, const struct cJSON *object,
 			   r, errors);
 	if (t->required && json_first(roles) && !json_get(roles, t->required))
 		refuse(errors, FIELD_REQUIRED, NULL, "", "spec.%s[%s]", t->specs, t->required);
-	check_managed_by(json_path(object, "spec", "runPolicy", NULL), errors);
+	check_managed_by(t, json_path(object, "spec", "runPolicy", NULL), errors);
 	topology_request_check_job(k, object, w, errors);
 	queue_request_check_job(k, object, w, errors);
 	if (w->old)
@@ -281,6 +292,14 @@ void mpi_job_validate(const struct kind *k, const struct cJSON *object, const st
 		      struct field_errors *errors)
 {
 	check_training(k, object, w, errors);
+	if (w->subresource[0])
+		return;
+	if (mpi_job_is_beta(object))
+		mpi_job_check_beta(object, errors);
+	if (w->old)
+		refuse_change(errors, json_path(w->old, "spec", "mpiImplementation", NULL),
+			      json_path(object, "spec", "mpiImplementation", NULL),
+			      "spec.mpiImplementation");
 }
 
 void training_job_validate(const struct kind *k, const struct cJSON *object,

@@ -50,6 +50,9 @@ enum member_stream {
 	STREAM_PROVISIONING_REQUESTS, /* autoscaling.x-k8s.io/v1: the hub's own; no job kind */
 	/* The same of a member that serves them in v1beta1 only; never both of one member. */
 	STREAM_PROVISIONING_REQUESTS_V1BETA1,
+	/* kubeflow.org/v2beta1. Of a member that serves both versions only the other one is
+	 * watched: it has all objects. */
+	STREAM_MPIJOBS_V2BETA1,
 	STREAM_MAX,
 };
 

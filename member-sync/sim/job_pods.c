@@ -67,12 +67,34 @@ static void training_selector(const struct sim_job *j, const struct plan_create 
 		 j->name, j->kind->singular, slot->index, type);
 }
 
+static bool is_mpi(const struct sim_job *j)
+{
+	return j->spec.training.kind == TRAINING_MPI || j->spec.training.kind == TRAINING_MPI_BETA;
+}
+
+/* The mpi-operator's labels. A launcher that works is the first of the ranks. */
+static void mpi_birth(const struct sim_job *j, const struct plan_create *slot, struct birth_text *t)
+{
+	char type[64];
+	lower_of(j->sets.items[slot->set].name, type);
+	bool worker = strcmp(type, "worker") == 0, launcher_works = j->spec.training.launcher_works;
+	int n = snprintf(t->labels, sizeof(t->labels),
+			 "\"training.kubeflow.org/job-name\":\"%s\","
+			 "\"training.kubeflow.org/job-role\":\"%s\","
+			 "\"training.kubeflow.org/operator-name\":\"mpi-operator\"",
+			 j->name, type);
+	if (worker || launcher_works)
+		snprintf(t->labels + n, sizeof(t->labels) - (size_t)n,
+			 ",\"training.kubeflow.org/replica-index\":\"%d\"",
+			 slot->index + (worker && launcher_works));
+}
+
 static void training_name(const struct sim_job *j, const struct plan_create *slot, char *out,
 			  size_t size)
 {
 	char type[64];
 	lower_of(j->sets.items[slot->set].name, type);
-	if (j->spec.training.kind == TRAINING_MPI && strcmp(type, "launcher") == 0)
+	if (is_mpi(j) && strcmp(type, "launcher") == 0)
 		snprintf(out, size, "%s-launcher", j->name);
 	else
 		snprintf(out, size, "%s-%s-%d", j->name, type, slot->index);
@@ -82,6 +104,10 @@ static void training_birth(const struct sim_job *j, const struct plan_create *sl
 			   struct birth_text *t)
 {
 	training_name(j, slot, t->name, sizeof(t->name));
+	if (j->spec.training.kind == TRAINING_MPI_BETA) {
+		mpi_birth(j, slot, t);
+		return;
+	}
 	training_selector(j, slot, t->labels, sizeof(t->labels) - 60);
 	size_t n = strlen(t->labels);
 	if (training_is_master(&j->spec.training, (size_t)slot->set, slot->index))
@@ -140,6 +166,8 @@ const char *job_pods_controller(const struct sim_job *j, char out[80])
 	case SIM_RAY_CLUSTER:
 		return "raycluster-controller";
 	default:
+		if (j->spec.training.kind == TRAINING_MPI_BETA)
+			return "mpi-job-controller";
 		snprintf(out, 80, "%s-controller", j->kind->singular);
 		return out;
 	}
@@ -238,8 +266,8 @@ static int put_service(struct cluster *c, struct sim_job *j, const struct plan_c
 {
 	enum training_kind kind = j->spec.training.kind;
 	char selector[600], ports[64];
-	if (kind == TRAINING_MPI)
-		return 0; /* its launcher reaches workers through exec */
+	if (is_mpi(j))
+		return 0; /* its launcher reaches workers through exec, or by the job's service */
 	training_selector(j, slot, selector, sizeof(selector));
 	snprintf(ports, sizeof(ports), "[{\"name\":\"%s\",\"port\":%d}]", service_ports[kind].name,
 		 service_ports[kind].port);

@@ -5,6 +5,7 @@
 #include "member-sync/sim/job_sync.h"
 #include "member-sync/sim/job_codec.h"
 #include "member-sync/sim/job_pods.h"
+#include "member-sync/sim/mpi_operator.h"
 #include <errno.h>
 
 struct sync {
@@ -87,7 +88,7 @@ static void drop_services(struct sync *s)
 static void sync_training(struct sync *s)
 {
 	struct sim_job *j = s->j;
-	bool services;
+	bool services = false, changed;
 	const struct training_view v = {
 	    .spec = &j->spec.training,
 	    .ns = j->ns,
@@ -96,7 +97,11 @@ static void sync_training(struct sync *s)
 	    .n_pods = s->views.len,
 	    .now = s->c->now,
 	};
-	if (training_decide(&v, &j->state.training, &s->plan, &services))
+	if (v.spec->kind == TRAINING_MPI_BETA)
+		changed = mpi_operator_decide(&v, &j->state.training, &s->plan);
+	else
+		changed = training_decide(&v, &j->state.training, &s->plan, &services);
+	if (changed)
 		(void)!put_status(s);
 	if (j->has_services && !services)
 		drop_services(s);

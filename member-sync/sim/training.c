@@ -6,8 +6,8 @@
 
 const char *training_kind_name(enum training_kind k)
 {
-	static const char *const names[] = {"PyTorchJob", "TFJob",     "MPIJob",
-					    "XGBoostJob", "PaddleJob", "JAXJob"};
+	static const char *const names[] = {"PyTorchJob", "TFJob",  "MPIJob", "XGBoostJob",
+					    "PaddleJob",  "JAXJob", "MPIJob"};
 	return names[k];
 }
 
@@ -156,7 +156,7 @@ bool training_has_type(const struct training_spec *spec, const char *type)
 /* The type whose success is the job's. */
 static const char *leader(const struct training_spec *spec)
 {
-	if (spec->kind == TRAINING_MPI)
+	if (spec->kind == TRAINING_MPI || spec->kind == TRAINING_MPI_BETA)
 		return "Launcher";
 	if (spec->kind == TRAINING_TENSORFLOW && training_has_type(spec, "Chief"))
 		return "Chief";

@@ -19,6 +19,7 @@ enum training_kind {
 	TRAINING_XGBOOST,
 	TRAINING_PADDLE,
 	TRAINING_JAX,
+	TRAINING_MPI_BETA, /* kubeflow.org/v2beta1: mpi_operator.h decides */
 };
 enum training_restart { RESTART_ALWAYS, RESTART_ON_FAILURE, RESTART_NEVER, RESTART_EXIT_CODE };
 enum training_clean { CLEAN_NONE, CLEAN_RUNNING, CLEAN_ALL };
@@ -34,6 +35,7 @@ struct training_spec {
 	struct training_replica types[TRAINING_MAX_TYPES];
 	size_t n_types;
 	bool suspend, elastic, all_workers;
+	bool wait_for_workers, launcher_works; /* of TRAINING_MPI_BETA */
 	enum training_clean clean;
 	int64_t backoff_limit;	 /* -1: none */
 	int64_t active_deadline; /* seconds; -1: none */

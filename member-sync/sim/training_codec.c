@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "kinds/mpi_job.h"
 #include "member-sync/sim/codec.h"
 
 static const struct {
@@ -104,6 +105,12 @@ void training_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh, b
 	    .active_deadline = codec_seconds(run, "activeDeadlineSeconds", -1),
 	    .ttl = codec_seconds(run, "ttlSecondsAfterFinished", -1),
 	};
+	if (j->kind->type == TYPE_MPI_JOB && mpi_job_is_beta(o)) {
+		const char *when = json_str(spec, "launcherCreationPolicy");
+		s->kind = TRAINING_MPI_BETA;
+		s->wait_for_workers = when && strcmp(when, "WaitForWorkersReady") == 0;
+		s->launcher_works = json_bool(spec, "runLauncherAsWorker", false);
+	}
 	const char *success = json_str(spec, "successPolicy");
 	s->all_workers = success && strcmp(success, "AllWorkers") == 0;
 	j->ttl = s->ttl;
@@ -117,6 +124,45 @@ void training_codec_read(struct sim_job *j, const struct cJSON *o, bool fresh, b
 		read_training_state(j, json_get(o, "status"));
 }
 
+/* The opening of one role's status; the mpi-operator says no selector. */
+static void print_selector(const struct sim_job *j, const char *type, struct buf *out)
+{
+	char lower[24];
+
+	snprintf(lower, sizeof(lower), "%s", type);
+	for (char *p = lower; *p; p++)
+		*p |= 0x20;
+	buf_addf(out,
+		 "\"selector\":\"training.kubeflow.org/job-name=%s,"
+		 "training.kubeflow.org/operator-name=%s-controller,"
+		 "training.kubeflow.org/replica-type=%s\"",
+		 j->name, j->kind->singular, lower);
+}
+
+static void print_count(const char **sep, const char *key, int32_t count, struct buf *out)
+{
+	if (!count)
+		return;
+	buf_addf(out, "%s\"%s\":%d", *sep, key, count);
+	*sep = ",";
+}
+
+static void print_replicas(const struct sim_job *j, size_t t, struct buf *out)
+{
+	const struct training_state *s = &j->state.training;
+	const char *sep = "";
+
+	buf_addf(out, "\"%s\":{", j->spec.training.types[t].type);
+	if (j->spec.training.kind != TRAINING_MPI_BETA) {
+		print_selector(j, j->spec.training.types[t].type, out);
+		sep = ",";
+	}
+	print_count(&sep, "active", s->replicas[t].active, out);
+	print_count(&sep, "succeeded", s->replicas[t].succeeded, out);
+	print_count(&sep, "failed", s->replicas[t].failed, out);
+	buf_add_char(out, '}');
+}
+
 void training_codec_print(const struct sim_job *j, struct buf *out)
 {
 	const struct training_state *s = &j->state.training;
@@ -128,19 +174,8 @@ void training_codec_print(const struct sim_job *j, struct buf *out)
 	for (size_t t = 0; t < spec->n_types; t++) {
 		if (!s->replicas[t].known)
 			continue;
-		char lower[24];
-		snprintf(lower, sizeof(lower), "%s", spec->types[t].type);
-		for (char *p = lower; *p; p++)
-			*p |= 0x20;
-		buf_addf(out,
-			 "%s\"%s\":{\"selector\":\"training.kubeflow.org/job-name=%s,"
-			 "training.kubeflow.org/operator-name=%s-controller,"
-			 "training.kubeflow.org/replica-type=%s\"",
-			 first ? "" : ",", spec->types[t].type, j->name, j->kind->singular, lower);
-		codec_print_count(out, "active", s->replicas[t].active);
-		codec_print_count(out, "succeeded", s->replicas[t].succeeded);
-		codec_print_count(out, "failed", s->replicas[t].failed);
-		buf_add_char(out, '}');
+		buf_add_str(out, first ? "" : ",");
+		print_replicas(j, t, out);
 		first = false;
 	}
 	buf_add_char(out, '}');

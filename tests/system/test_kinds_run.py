@@ -2,11 +2,16 @@
 """Every kind of job through the hub to its end, without a queue and in one of Kueue's: pod sets,
 suspension, statuses and conditions as its own controllers write them."""
 
+import json
+import os
+
 from muster_test import Fleet, check, main
 from muster_test import objects as make
 from muster_test.watch import condition, is_true
 
 GROUP = "kueue.x-k8s.io/v1beta2"
+MPI_EXAMPLE = os.path.join(os.path.dirname(__file__), "..", "..", "deploy", "examples", "kueue",
+                           "mpi.yaml")
 TRAINING = {  # kind: member of the spec, its roles with pods of each
     "PyTorchJob": ("pytorchReplicaSpecs", {"Master": 1, "Worker": 2}),
     "TFJob": ("tfReplicaSpecs", {"Chief": 1, "PS": 1, "Worker": 2}),
@@ -159,6 +164,53 @@ def story_a_ray_cluster_stays_until_it_is_deleted(fleet):
     k("delete", "raycluster", "free", "two")
     clusters.await_gone("two")
     check(True, "deleted, with their pods")
+
+
+def story_an_mpi_job_of_the_mpi_operator(fleet):
+    """deploy/examples: MPIJob v2beta1 in Kueue's queue, read and edited in both versions"""
+    fleet.start_hub()
+    sim = fleet.start_sim("c1", [make.node("n", count=2, gpus=0, cpu="4")])
+    fleet.join(sim)
+    k = kubectl(fleet)
+    jobs = fleet.watch("mpijobs")
+    workloads = fleet.watch("workloads")
+    k("apply", "-f", MPI_EXAMPLE)
+    check("unchanged" in k("apply", "-f", MPI_EXAMPLE).splitlines()[-1], "applied again")
+    workloads.await_state("it is admitted", of("estimate-pi", lambda o: is_true(o, "Admitted")))
+    [w] = fleet.client.items("workloads", "default")
+    check([(s["name"], s["count"]) for s in w["spec"]["podSets"]] ==
+          [("launcher", 1), ("worker", 2)] and
+          w["metadata"]["ownerReferences"][0]["apiVersion"] == "kubeflow.org/v2beta1",
+          "its Workload", w)
+    seen = {v: json.loads(k("get", f"mpijobs.{v}.kubeflow.org", "estimate-pi", "-o", "json"))
+            for v in ("v1", "v2beta1")}
+    check(all(o["apiVersion"] == f"kubeflow.org/{v}" and
+              o["spec"]["sshAuthMountPath"] == "/home/mpiuser/.ssh" and
+              o["spec"]["mpiImplementation"] == "OpenMPI" for v, o in seen.items()),
+          "one job in two versions", seen)
+    # Who reads it in v1 may write it back, strictly.
+    seen["v1"]["metadata"].pop("resourceVersion")
+    seen["v1"]["metadata"]["labels"]["edited"] = "yes"
+    k("replace", "--validate=strict", "-f", "-", stdin=seen["v1"])
+    jobs.await_object("estimate-pi", "runs", lambda o: is_true(o, "Running") or
+                      is_true(o, "Succeeded"))
+    copy = sim.client.call("GET", "/apis/kubeflow.org/v2beta1/namespaces/default/mpijobs/"
+                           "estimate-pi")
+    check(copy["spec"]["mpiImplementation"] == "OpenMPI" and
+          "ttlSecondsAfterFinished" not in copy["spec"]["runPolicy"], "the member's copy", copy)
+    jobs.await_object("estimate-pi", "succeeds", lambda o: is_true(o, "Succeeded"))
+    o = fleet.client.get("mpijobs", "estimate-pi")
+    check([condition(o, "Succeeded")[f] for f in ("reason", "message")] == [
+        "MPIJobSucceeded", "MPIJob default/estimate-pi successfully completed."],
+          "in the mpi-operator's words", o["status"])
+    check(o["metadata"]["labels"]["edited"] == "yes", "the edit stands")
+    workloads.await_state("its Workload says so", of("estimate-pi", lambda o: (
+        condition(o, "Finished") or {}).get("reason") == "Succeeded"))
+    shown = k("get", "mpijobs.v2beta1.kubeflow.org").splitlines()
+    check(shown[0].split() == ["NAME", "AGE"], "columns", shown)
+    check("/root/.ssh" in k("explain", "mpijob.spec.sshAuthMountPath",
+                            "--api-version=kubeflow.org/v2beta1"), "kubectl explain")
+    check({r["pod"] for r in sim.runs()} >= {"estimate-pi-launcher"}, "pods", sim.runs())
 
 
 if __name__ == "__main__":

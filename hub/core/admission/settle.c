@@ -78,7 +78,8 @@ static const struct propagation_policy *match(const struct core *c, const struct
 	char api_version[KIND_API_VERSION_MAX];
 	struct label *labels = arena_array(&mem, struct label, digest->n_labels);
 	const struct propagation_object o = {
-	    .api_version = span_of(kind_api_version(kind, api_version)),
+	    .api_version =
+		span_of(kind_api_version(job_digest_kind(c->kinds, kind, digest), api_version)),
 	    .kind = span_of(kind->kind),
 	    .ns = ns,
 	    .name = name,

@@ -204,7 +204,7 @@ void courier_outcome(struct core *c, const struct fact *f)
  * there is certain: the copy is deleted, by uid. */
 static void orphan(struct core *c, struct member *m, const struct copy_info *copy)
 {
-	const struct kind *kind = kind_by_type(c->kinds, copy->type);
+	const struct kind *kind = member_kind(c, m, copy->type);
 	auto_buf path = BUF_INIT, name = BUF_INIT, ns = BUF_INIT;
 
 	if (!kind || copy->deleting || !copy->uid.len)
@@ -214,7 +214,7 @@ static void orphan(struct core *c, struct member *m, const struct copy_info *cop
 	member_path(kind, ns.ptr, name.ptr, &path);
 	auto_free char *uid = xstrndup(copy->uid.ptr, copy->uid.len);
 	struct order *o = copy_order_delete(m, path.ptr, uid);
-	enum member_stream stream = core_stream_of(copy->type);
+	enum member_stream stream = member_stream_of(m, copy->type);
 	cursors_hold(m, stream);
 	courier_call(c, o,
 		     (struct call){.purpose = CALL_ORPHAN,
@@ -299,7 +299,7 @@ void courier_list_end(struct core *c, struct member *m, enum member_stream s)
 	for (size_t i = 0; i < m->jobs.len; i++) {
 		struct job *j = job_by_number(c, m->jobs.items[i]);
 		if (!j || member_of(c, j) != m || j->copy_seen || j->dispatch.in_flight ||
-		    !j->dispatch.uid[0] || core_stream_of(j->kind->type) != s)
+		    !j->dispatch.uid[0] || member_stream_of(m, j->kind->type) != s)
 			continue;
 		if (j->dispatch.step == DISPATCH_STARTED || j->dispatch.step == DISPATCH_PARKED) {
 			j->dispatch.start_seen = false;

@@ -96,8 +96,10 @@ static int64_t rank_of(const struct job *j, struct span json, int64_t count)
 	(void)json_text_path(json, &labels, "metadata", "labels", NULL);
 	if (j->kind->type == TYPE_JOB)
 		return label_number(labels, INDEX);
-	if (j->kind->type != TYPE_JOB_SET)
-		return label_number(labels, "training.kubeflow.org/replica-index");
+	if (j->kind->type != TYPE_JOB_SET) {
+		int64_t n = label_number(labels, "training.kubeflow.org/replica-index");
+		return n > 0 && j->digest.launcher_works ? n - 1 : n;
+	}
 	int64_t index = label_number(labels, INDEX), job = label_number(labels, JOB_INDEX);
 	int64_t replicas = label_number(labels, REPLICAS);
 	return index < 0 || job < 0 || replicas <= 0 ? -1 : job * (count / replicas) + index;

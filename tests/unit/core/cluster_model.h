@@ -88,7 +88,8 @@ struct model {
 	uint64_t next_uid, next_pod;
 	/* the hub's connection */
 	bool joined;
-	bool v1beta1; /* serves ProvisioningRequests in v1beta1 and nothing newer */
+	bool v1beta1;	/* serves ProvisioningRequests in v1beta1 and nothing newer */
+	uint32_t lacks; /* a bit per stream whose kind it does not serve */
 	uint32_t number;
 	uint64_t join; /* id of the order, in every fact */
 	uint64_t sent[STREAM_MAX];

@@ -117,6 +117,9 @@ static const struct kind *job_path(const struct model *m, const char *path, stru
 	const struct kind *k = kind_by_resource(m->kinds, group, version, plural);
 	if (k && k->type == TYPE_PROVISIONING_REQUEST)
 		return span_is(version, m->v1beta1 ? "v1beta1" : "v1") ? k : NULL;
+	if (k && k->type == TYPE_MPI_JOB &&
+	    m->lacks & 1u << (span_is(version, "v1") ? STREAM_MPIJOBS : STREAM_MPIJOBS_V2BETA1))
+		return NULL;
 	return k && k->is_job ? k : NULL;
 }
 

@@ -25,6 +25,8 @@ enum member_stream model_stream_of(const struct model *m, uint16_t type)
 	};
 	if (m->v1beta1 && type == TYPE_PROVISIONING_REQUEST)
 		return STREAM_PROVISIONING_REQUESTS_V1BETA1;
+	if (m->lacks & 1u << STREAM_MPIJOBS && type == TYPE_MPI_JOB)
+		return STREAM_MPIJOBS_V2BETA1;
 	for (enum member_stream s = 0; s < STREAM_MAX; s++)
 		if (types[s] == type)
 			return s;
@@ -224,6 +226,7 @@ struct fact *model_ready(const struct model *m)
 	f->member_state.apis = (1u << STREAM_MAX) - 1;
 	f->member_state.apis &= ~(1u << (m->v1beta1 ? STREAM_PROVISIONING_REQUESTS
 						    : STREAM_PROVISIONING_REQUESTS_V1BETA1));
+	f->member_state.apis &= ~m->lacks;
 	f->member_state.apis_known = true;
 	memcpy(f->member_state.incarnation, m->incarnation, STORE_UID_LEN);
 	memcpy(f->incarnation, m->incarnation, STORE_UID_LEN);

@@ -379,6 +379,7 @@ struct model *world_join(struct world *w, const char *name, int nodes, int cpus)
 	struct model *m = model_create(name, kinds_hub(), (uint8_t)(w->n_members + 1));
 
 	m->v1beta1 = w->v1beta1;
+	m->lacks = w->lacks;
 	assert_true(w->n_members < WORLD_MEMBERS);
 	for (int i = 0; i < nodes; i++) {
 		(void)snprintf(node, sizeof(node), "%s-n%d", name, i);

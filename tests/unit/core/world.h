@@ -46,8 +46,9 @@ struct world {
 	bool require_policy;
 	bool v1beta1; /* of ProvisioningRequests: members that join from now on serve nothing newer
 		       */
-	bool full;    /* world_open() finds stores without room */
-	bool dry_run; /* of the commands that are sent from now on */
+	uint32_t lacks; /* streams that members that join from now on do not have, a bit each */
+	bool full;	/* world_open() finds stores without room */
+	bool dry_run;	/* of the commands that are sent from now on */
 	usec keep_finished, starve_after;
 	/* The section kueue: of the configuration, from the next start on; NULL: defaults. */
 	const char *kueue;

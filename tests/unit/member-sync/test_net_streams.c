@@ -180,6 +180,44 @@ static void requests_for_nodes_are_read_in_the_newest_version_that_is_served(voi
 	await_op(h, at, FACT_LIST_END, STREAM_PROVISIONING_REQUESTS);
 }
 
+/* Which versions of MPIJobs there are: v1, v2beta1. */
+static bool serve_mpi_jobs(void *arg, struct fake_connection *c, const struct fake_request *r)
+{
+	bool *v1 = arg;
+	const char *version = strstr(r->path, "/apis/kubeflow.org/");
+
+	if (!version)
+		return false;
+	version += strlen("/apis/kubeflow.org/");
+	if (strncmp(version, "v1", 2) == 0 && !__atomic_load_n(v1, __ATOMIC_RELAXED))
+		fake_reply(c, 404, "404 page not found");
+	else if (!strchr(version, '/'))
+		fake_reply(c, 200,
+			   "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"mpijobs\"}]}");
+	else
+		fake_reply(c, 200, "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}");
+	return true;
+}
+
+static void a_kind_that_is_served_in_two_versions_is_watched_once(void **state)
+{
+	const uint32_t v1 = 1u << STREAM_MPIJOBS, beta = 1u << STREAM_MPIJOBS_V2BETA1;
+	struct harness *h = *state;
+	bool both = true;
+	struct fake_member_options o = {.hook = serve_mpi_jobs, .arg = &both};
+
+	join_healthy(h, &o);
+	size_t at = await_condition(h, 0, MEMBER_READY);
+	assert_int_equal(harness_fact(h, at)->member_state.apis & (v1 | beta), v1 | beta);
+	await_op(h, at, FACT_LIST_END, STREAM_MPIJOBS);
+	assert_int_equal(fake_member_count(h->member, "GET", "v2beta1/mpijobs"), 0);
+	/* One version goes: the other one's stream takes over. */
+	__atomic_store_n(&both, false, __ATOMIC_RELAXED);
+	at = await_condition(h, at + 1, MEMBER_READY);
+	assert_int_equal(harness_fact(h, at)->member_state.apis & (v1 | beta), beta);
+	await_op(h, at, FACT_LIST_END, STREAM_MPIJOBS_V2BETA1);
+}
+
 static void a_restarted_member_is_resumed_without_a_list(void **state)
 {
 	struct harness *h = *state;
@@ -204,4 +242,5 @@ RUN_NET("net-streams", T(an_expired_cursor_lists_again), T(revisions_that_go_bac
 	T(a_watch_that_ends_well_is_opened_again_from_its_cursor),
 	T(an_api_that_appears_later_is_listed_then),
 	T(requests_for_nodes_are_read_in_the_newest_version_that_is_served),
+	T(a_kind_that_is_served_in_two_versions_is_watched_once),
 	T(a_restarted_member_is_resumed_without_a_list))

@@ -171,6 +171,7 @@ static void paths_of_calls_name_their_kind(void **state)
 	    {"/apis/batch/v1/jobs", STREAM_JOBS},
 	    {"/apis/kubeflow.org/v1/namespaces/n/pytorchjobs/j/status", STREAM_PYTORCHJOBS},
 	    {"/apis/kubeflow.org/v1/namespaces/n/mpijobs/j", STREAM_MPIJOBS},
+	    {"/apis/kubeflow.org/v2beta1/namespaces/n/mpijobs/j", STREAM_MPIJOBS_V2BETA1},
 	    {"/apis/jobset.x-k8s.io/v1alpha2/namespaces/jobs/jobsets/j", STREAM_JOBSETS},
 	    {"/apis/ray.io/v1/namespaces/n/rayjobs/j", STREAM_RAYJOBS},
 	    {"/apis/ray.io/v1/namespaces/n/rayclusters/c", STREAM_RAYCLUSTERS},
