@@ -30,8 +30,8 @@ static bool travels(const struct walk *w, enum place at, struct span key)
 	static const char *const meta[] = {"labels", "annotations"};
 	static const char *const own_labels[] = {JOB_KEY_QUEUE, COPY_LABEL_HUB_UID};
 	static const char *const own_annotations[] = {
-	    JOB_KEY_QUEUE, JOB_KEY_LAST_APPLIED, COPY_ANNOTATION_JOB_UID, COPY_ANNOTATION_EPOCH,
-	    COPY_ANNOTATION_SPEC_HASH};
+	    JOB_KEY_QUEUE,	     JOB_KEY_MIN_PARALLELISM, JOB_KEY_LAST_APPLIED,
+	    COPY_ANNOTATION_JOB_UID, COPY_ANNOTATION_EPOCH,   COPY_ANNOTATION_SPEC_HASH};
 
 	switch (at) {
 	case AT_ROOT:

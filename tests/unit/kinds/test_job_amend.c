@@ -47,6 +47,10 @@ static const struct edit {
      "'muster.dev/epoch':'9'},'resourceVersion':'2'},'spec':{'suspend':false},"
      "'status':{'active':1}}",
      ""},
+    {TYPE_JOB,
+     "{'metadata':{'annotations':{'kueue.x-k8s.io/job-min-parallelism':'1','n':'x'}},'spec':{}}",
+     "{'metadata':{'annotations':{'kueue.x-k8s.io/job-min-parallelism':'2','n':'x'}},'spec':{}}",
+     ""},
     {TYPE_PYTORCH_JOB, "{'metadata':{},'spec':{}}",
      "{'metadata':{},'spec':{'runPolicy':{'suspend':true,'ttlSecondsAfterFinished':5,"
      "'activeDeadlineSeconds':9}}}",
