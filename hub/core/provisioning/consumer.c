@@ -11,6 +11,7 @@
 #include "core/provisioning/request_claim.h"
 #include "core/provisioning/request_nodes.h"
 #include "core/provisioning/request_phase.h"
+#include "core/provisioning/request_share.h"
 #include "core/swap/swap_hold.h"
 
 enum source { SOURCE_NONE, SOURCE_UNKNOWN, SOURCE_REQUEST };
@@ -180,9 +181,11 @@ void consumer_placed(struct core *c, const struct job *j)
 		? request_find(c, span_of(j->ns), j->digest.provisioning_request)
 		: NULL;
 
-	if (!r || r->taken)
+	if (!r || !request_share_take(c, r, j))
 		return;
-	r->taken = true;
+	/* At once: others are placed in the same batch. */
+	request_claim_drop(c, r);
+	request_claim_look(c, r);
 	r->row_dirty = true;
 	request_dirty(c, r);
 }

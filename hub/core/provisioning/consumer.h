@@ -21,7 +21,7 @@ bool consumer_decide(struct core *c, const struct job *j,
 struct job_term;
 const struct job_term *consumer_terms(struct core *c, const struct job *j,
 				      const struct job_term *terms, struct arena *mem);
-/* It is placed: nothing is claimed any more for a request that it names. */
+/* It is placed: of a request that it names only the rest stays claimed. */
 void consumer_placed(struct core *c, const struct job *j);
 
 /* Whether the job names a request without nodes yet: the words say how far that is. It is told

@@ -2,6 +2,7 @@
 
 #include "base/num.h"
 #include "core/provisioning/request_claim.h"
+#include "core/provisioning/request_share.h"
 
 static struct span number_key(const uint64_t *number)
 {
@@ -85,6 +86,7 @@ void request_destroy(struct core *c, struct provisioning_request *r)
 		free(*t);
 	}
 	vec_done(&r->tries);
+	request_share_done(r);
 	free(r->ns);
 	free(r->name);
 	free(r->class);

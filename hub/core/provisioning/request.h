@@ -53,7 +53,9 @@ struct provisioning_request {
 	bool complete; /* its PodTemplates are there */
 	bool kept;     /* nodes came once: no other member is asked any more */
 	bool retired;  /* the reservation that it was made for is over */
-	bool taken;    /* a job that names it was placed on its nodes */
+	bool taken;    /* jobs that name it have taken all of it */
+	/* What each of them has taken: request_share.h. */
+	struct VEC(struct request_share *) shares;
 	/* request_claim.h: room is claimed; it is to be, and the nodes are not to be seen. */
 	bool claimed, unclaimed;
 	bool awaited;	/* a consumer waits for room on its nodes */

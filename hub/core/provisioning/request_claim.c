@@ -1,17 +1,14 @@
 #include "core/provisioning/request_claim.h"
 
-#include "base/json.h"
 #include "core/job.h"
 #include "core/kueue/workload.h"
 #include "core/member.h"
-#include "core/pod_constraint.h"
-#include "core/provisioning/request_nodes.h"
-#include "kube/field_errors.h"
+#include "core/provisioning/request_sets.h"
+#include "core/provisioning/request_share.h"
 #include "policies/fit.h"
 
-#define CLAIM_BIT      (UINT64_C(1) << 62) /* of the ledger's number: jobs' own count from 1 */
-#define LOOK_INTERVAL  (5 * USEC_PER_SEC)  /* while the nodes are not to be seen, or are full */
-#define CLAIM_MAX_SETS 32		   /* of a request: hub/kinds/provisioningrequest.yaml */
+#define CLAIM_BIT     (UINT64_C(1) << 62) /* of the ledger's number: jobs' own count from 1 */
+#define LOOK_INTERVAL (5 * USEC_PER_SEC)  /* while the nodes are not to be seen, or are full */
 
 static uint64_t number_of(const struct provisioning_request *r)
 {
@@ -48,61 +45,19 @@ void request_claim_forget(struct core *c, struct provisioning_request *r)
 
 /* ---- what is claimed ---- */
 
-static int read_set(struct core *c, const struct provisioning_request *r, const struct cJSON *from,
-		    struct span nodes, struct arena *mem, struct pod_set *ret)
-{
-	const struct kind *kind = kind_by_type(c->kinds, TYPE_POD_TEMPLATE);
-	const char *ref = json_str(json_get(from, "podTemplateRef"), "name");
-	struct template_info *pod = arena_new(mem, struct template_info);
-	struct job_term more = {.count = -1};
-	struct field_errors errors = {0};
-	struct store_object o;
-	auto_json *tree = NULL;
-	struct err err = ERR_INIT;
-
-	if (!ref || registry_get(c->batch, kind, span_of(r->ns), span_of(ref), &o) < 0 ||
-	    object_tree(&o, &tree, NULL) < 0)
-		return -1;
-	int rc = template_info_decode(json_get(tree, "template"), "template", mem, pod, &errors);
-	field_errors_done(&errors);
-	if (rc < 0 || json_int64(from, "count", &ret->count) < 0)
-		return -1;
-	struct constraint k = pod_constraint(pod, mem);
-	more.labels = k.selector;
-	more.n_labels = k.n_selector;
-	more.tolerations = k.tolerations;
-	more.n_tolerations = k.n_tolerations;
-	request_nodes_term(nodes, mem, &more);
-	ret->selector = more.labels;
-	ret->n_selector = more.n_labels;
-	ret->terms = k.terms;
-	ret->n_terms = k.n_terms;
-	ret->tolerations = more.tolerations;
-	ret->n_tolerations = more.n_tolerations;
-	return pod_requests(c, pod, mem, ret, &err);
-}
-
-/* Of its PodTemplates, with a reference; NULL when they cannot be read. */
+/* What nobody has taken of it, with a reference; NULL when its PodTemplates cannot be read. */
 static struct shape *shape_of(struct core *c, const struct provisioning_request *r,
 			      struct span nodes)
 {
-	const struct kind *kind = kind_by_type(c->kinds, TYPE_PROVISIONING_REQUEST);
 	auto_arena mem = ARENA_INIT;
-	struct pod_set *sets = arena_array(&mem, struct pod_set, CLAIM_MAX_SETS);
+	struct pod_set *sets = arena_array(&mem, struct pod_set, REQUEST_MAX_SETS);
 	struct job_shape spec = {.sets = sets};
 	struct shape *shape;
-	struct store_object o;
-	auto_json *tree = NULL;
 
-	if (registry_get(c->batch, kind, span_of(r->ns), span_of(r->name), &o) < 0 ||
-	    memcmp(o.uid, r->uid, STORE_UID_LEN) != 0 || object_tree(&o, &tree, NULL) < 0)
+	if (request_sets_read(c, r, nodes, &mem, sets, &spec.n_sets) < 0)
 		return NULL;
-	json_foreach (json_path(tree, "spec", "podSets", NULL), one) {
-		if (spec.n_sets == CLAIM_MAX_SETS ||
-		    read_set(c, r, one, nodes, &mem, &sets[spec.n_sets]) < 0)
-			return NULL;
-		sets[spec.n_sets++].name = SPAN("");
-	}
+	for (size_t i = 0; i < spec.n_sets; i++)
+		sets[i].count = request_share_left(r, i, sets[i].count);
 	return fleet_shape_ref(c->fleet, &spec, &shape, NULL) < 0 ? NULL : shape;
 }
 

@@ -1,14 +1,15 @@
 #ifndef CORE_PROVISIONING_REQUEST_CLAIM_H
 #define CORE_PROVISIONING_REQUEST_CLAIM_H
 /*
- * The room of a ProvisioningRequest between "Provisioned" and its first consumer: what its pod sets
- * ask is claimed in the ledger, node by node, on the nodes that came for it (request_nodes.h), so
- * that nobody else is placed there meanwhile.
+ * The room of a ProvisioningRequest from "Provisioned" on until its consumers have taken it: what
+ * its pod sets ask is claimed in the ledger, node by node, on the nodes that came for it
+ * (request_nodes.h), so that nobody else is placed there meanwhile. What a consumer takes is no
+ * longer claimed (request_share.h), the rest is, for others that name the request.
  *
- * A claim stands while the member says Provisioned and no consumer was placed. It goes when one
- * was, when the booking has expired, the capacity is revoked, the request is deleted or retired, or
- * the member leaves. It is derived: the request's row says who has the nodes, which they are and
- * whether they were taken, so that a restart claims the same again before anything is decided.
+ * A claim stands while the member says Provisioned and something is left. It goes when nothing is,
+ * when the booking has expired, the capacity is revoked, the request is deleted or retired, or the
+ * member leaves. It is derived: the request's row says who has the nodes, which they are and how
+ * much was taken, so that a restart claims as much again before anything is decided.
  * Nodes that the hub has not seen yet are claimed in the batch that tells of them.
  * Thread: core.
  */

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "core/member.h"
 #include "core/provisioning/request_phase.h"
+#include "core/provisioning/request_share.h"
 
 #define PREFIX		"provision/"
 #define REQUEST_CROWDED "TooManyAccepted"
@@ -33,7 +34,7 @@ static void row_text(const struct provisioning_request *r, struct buf *out)
 	json_set_str(tree, "name", r->name);
 	json_set_int(tree, "epoch", (int64_t)r->epoch);
 	json_set_bool(tree, "kept", r->kept);
-	json_set_bool(tree, "taken", r->taken);
+	request_share_write(r, tree);
 	vec_foreach (&r->tries, p) {
 		const struct request_try *t = *p;
 		struct cJSON *one = json_object();
@@ -115,7 +116,7 @@ static int read_row(void *arg, struct span key, struct span value)
 	r->row = true;
 	r->epoch = (uint64_t)number(tree, "epoch");
 	r->kept = json_bool(tree, "kept", false);
-	r->taken = json_bool(tree, "taken", false);
+	request_share_read(r, tree);
 	json_foreach (json_get(tree, "tries"), one)
 		read_try(r, one);
 	return 0;

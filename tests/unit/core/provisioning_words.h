@@ -73,12 +73,68 @@ static inline const char *field(struct world *w, const char *name, const char *p
 	return world_field(w, TYPE_PROVISIONING_REQUEST, "default", name, path);
 }
 
-/* ---- the admission check ---- */
-
 static inline void create(struct world *w, uint16_t type, const char *text)
 {
 	assert_int_equal(world_create(w, type, text), ERR_NONE);
 }
+
+/* ---- who takes the nodes ---- */
+
+/* Of two pods of 3 cpus each, for the member's nodes of the pool "queued". */
+static inline void big_template(struct world *w)
+{
+	create(w, TYPE_POD_TEMPLATE,
+	       "{'apiVersion':'v1','kind':'PodTemplate','metadata':{'name':'pod','namespace':"
+	       "'default'},'template':{'spec':{'nodeSelector':{'pool':'queued'},'containers':[{"
+	       "'name':'c','image':'i','resources':{'requests':{'cpu':'3'}}}]}}}");
+}
+
+/* A job of two pods of 3 cpus that takes the nodes of this request. */
+static inline void consumer(struct world *w, const char *name, const char *of)
+{
+	auto_buf b = BUF_INIT;
+
+	buf_addf(
+	    &b,
+	    "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'%s','namespace':"
+	    "'default'},'spec':{'parallelism':2,'completions':2,'template':{'metadata':{"
+	    "'annotations':{'autoscaling.x-k8s.io/consume-provisioning-request':'%s'}},'spec':{"
+	    "'restartPolicy':'Never','containers':[{'name':'c','image':'i','resources':{"
+	    "'requests':{'cpu':'3'}}}]}}}}",
+	    name, of);
+	create(w, TYPE_JOB, b.ptr);
+	world_settle(w);
+}
+
+/* A job of one pod that nothing keeps away from any node, whatever its taints. */
+static inline void anybody(struct world *w, const char *name, int cpus)
+{
+	auto_buf b = BUF_INIT;
+
+	buf_addf(&b,
+		 "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'%s','namespace':"
+		 "'default'},'spec':{'template':{'spec':{'restartPolicy':'Never','tolerations':[{"
+		 "'operator':'Exists'}],'containers':[{'name':'c','image':'i','resources':{"
+		 "'requests':{'cpu':'%d'}}}]}}}}",
+		 name, cpus);
+	create(w, TYPE_JOB, b.ptr);
+	world_settle(w);
+}
+
+static inline struct model_copy *sent(struct world *w, struct model *m, const char *name)
+{
+	world_settle(w);
+	return model_copy(m, "default", name);
+}
+
+static inline void of_request(struct world *w, struct model *m, const char *name,
+			      const char *status)
+{
+	model_set_status(m, model_copy(m, "default", name), status);
+	world_settle(w);
+}
+
+/* ---- the admission check ---- */
 
 /* Queue lq with 10 cpus of the flavor f, whose check asks for nodes; `config`: more of the check's
  * spec, or "". */
