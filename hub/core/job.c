@@ -65,11 +65,7 @@ static int take_digest(struct job *j, struct span digest, struct err *reterr)
 static void take_flags(struct job *j, const struct store_object *o)
 {
 	j->deleting = o->flags & OBJECT_DELETING;
-	struct span generation;
-
-	if (json_text_path(o->json, &generation, "metadata", "generation", NULL) < 0 ||
-	    num_parse_i64(generation, 0, INT64_MAX, &j->generation) < 0)
-		j->generation = 0;
+	j->generation = object_generation(o);
 	j->user_suspended = j->digest.suspend;
 	j->finished = o->flags & OBJECT_FINISHED;
 }

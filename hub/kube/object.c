@@ -385,3 +385,14 @@ int object_tree(const struct store_object *o, struct cJSON **ret, struct err *re
 {
 	return json_parse(o->json, NULL, ret, reterr);
 }
+
+int64_t object_generation(const struct store_object *o)
+{
+	struct span text;
+	int64_t n;
+
+	if (json_text_path(o->json, &text, "metadata", "generation", NULL) < 0 ||
+	    json_text_int64(text, &n) < 0 || n < 0)
+		return 0;
+	return n;
+}

@@ -70,6 +70,8 @@ void object_draft_change(const struct object_draft *d, const struct store_key *k
 
 /* Parses a stored object into a tree. */
 int object_tree(const struct store_object *o, struct cJSON **ret, struct err *reterr) MUST_CHECK;
+/* metadata.generation; 0 where it has none. */
+int64_t object_generation(const struct store_object *o);
 
 /* uid <-> text. -EINVAL for anything but the canonical lower-case form. */
 int object_uid_parse(struct span text, uint8_t ret[STORE_UID_LEN]) MUST_CHECK;

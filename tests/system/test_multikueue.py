@@ -97,10 +97,9 @@ def story_what_is_missing_is_told(fleet):
     """No config, no usable cluster, some of them; two checks, or one beside ProvisioningRequests"""
     sims, k = start(fleet, "a", "later")
     checks, queues = fleet.watch("admissionchecks"), fleet.watch("clusterqueues")
-    o = checks.await_object("fleet", "is active with one of two", lambda o: active(
-        o, "SomeActiveClusters") and is_true(o, "Active"), namespace="")
-    check("Missing clusters: [later]" in condition(o, "Active")["message"], "and names the other",
-          o["status"])
+    checks.await_object("fleet", "is active with one of two, and names the other", lambda o: active(
+        o, "SomeActiveClusters") and is_true(o, "Active") and condition(o, "Active")["message"] ==
+        "Inactive clusters: [later]", namespace="")
     shown = [line.split()[:2] for line in k("get", "mkc").splitlines()[1:]]
     check(shown == [["a", "True"], ["later", "False"]], "kubectl get mkc says the same", shown)
     sims["later"] = fleet.start_sim("later", [make.node("n", gpus=0, cpu="8")])
@@ -109,7 +108,8 @@ def story_what_is_missing_is_told(fleet):
                         namespace="")
     k("apply", "-f", "-", stdin=config("workers", "nowhere"))
     checks.await_object("fleet", "has no usable cluster", lambda o: active(
-        o, "NoUsableClusters") and not is_true(o, "Active"), namespace="")
+        o, "NoUsableClusters") and not is_true(o, "Active") and condition(o, "Active")["message"] ==
+        "Missing clusters: [nowhere]", namespace="")
     queues.await_object("cq", "is inactive", lambda o: active(o, "AdmissionCheckInactive"),
                         namespace="")
     k("delete", "multikueueconfig", "workers")

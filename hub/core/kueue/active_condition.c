@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "core/object_writer.h"
+#include <inttypes.h>
 
 /* *ret_since: the time that stays with the status, NULL when that changes. */
 static bool stands(const struct cJSON *tree, const char *status, const char *reason,
@@ -36,8 +37,8 @@ void active_condition_write(struct core *c, const struct kind *kind, struct span
 		return;
 	buf_addf(&status,
 		 "{\"conditions\":[{\"type\":\"Active\",\"status\":\"%s\",\"reason\":\"%s\","
-		 "\"message\":",
-		 active ? "True" : "False", reason);
+		 "\"observedGeneration\":%" PRId64 ",\"message\":",
+		 active ? "True" : "False", reason, object_generation(&o));
 	buf_add_json_str(&status, span_of(message));
 	buf_add_str(&status, ",\"lastTransitionTime\":");
 	buf_add_json_str(&status, span_of(since ? since : clock_format(c->now, when)));

@@ -122,8 +122,12 @@ static bool checks_work(const struct core *c, const struct cluster_queue *q)
 		if (!a || !a->active)
 			return false;
 	}
-	const char *words;
-	return !multikueue_problem(c, q, &words);
+	for (size_t i = 0; i < MULTIKUEUE_PROBLEMS; i++) {
+		auto_buf words = BUF_INIT;
+		if (multikueue_problem(c, q, i, &words))
+			return false;
+	}
+	return true;
 }
 
 /* Whether every flavor's Topology exists; those that do not are told. */
@@ -298,9 +302,12 @@ static void find_check_problems(const struct core *c, const struct cluster_queue
 	if (inactive.len)
 		add_problem(p, "AdmissionCheckInactive", "references inactive AdmissionCheck(s)",
 			    buf_span(&inactive));
-	const char *words, *reason = multikueue_problem(c, q, &words);
-	if (reason)
-		add_problem(p, reason, words, SPAN_NONE);
+	for (size_t i = 0; i < MULTIKUEUE_PROBLEMS; i++) {
+		auto_buf words = BUF_INIT;
+		const char *reason = multikueue_problem(c, q, i, &words);
+		if (reason)
+			add_problem(p, reason, words.ptr, SPAN_NONE);
+	}
 }
 
 const char *cluster_queue_activity(const struct core *c, const struct cluster_queue *q,

@@ -109,54 +109,76 @@ const char *multikueue_activity(const struct core *c, const struct admission_che
 				bool *ret_active, struct buf *out)
 {
 	const struct multikueue_config *k = config_of(c, a);
-	auto_buf missing = BUF_INIT;
+	auto_buf missing = BUF_INIT, inactive = BUF_INIT;
 	size_t joined = 0;
 
 	*ret_active = false;
 	if (!k) {
 		buf_addf(out,
-			 "Cannot load the AdmissionChecks parameters: MultiKueueConfig \"%s\" not "
-			 "found",
+			 "Cannot load the AdmissionChecks parameters: "
+			 "MultiKueueConfig.kueue.x-k8s.io \"%s\" not found",
 			 a->config ? a->config : "");
 		return "BadConfig";
 	}
 	vec_foreach (&k->clusters, name) {
-		if (member_by_name(c, span_of(*name)))
+		if (member_by_name(c, span_of(*name))) {
 			joined++;
-		else
-			buf_addf(&missing, "%s%s", missing.len ? " " : "", *name);
+			continue;
+		}
+		struct buf *to =
+		    map_get_str(&c->kueue->multikueue_clusters, *name) ? &inactive : &missing;
+		buf_addf(to, "%s%s", to->len ? " " : "", *name);
 	}
 	*ret_active = joined > 0;
-	if (missing.len == 0)
+	if (joined == k->clusters.len)
 		buf_add_str(out, "The admission check is active");
-	else
+	if (missing.len)
 		buf_addf(out, "Missing clusters: [%s]", missing.ptr);
-	return joined == 0 ? "NoUsableClusters" : missing.len ? "SomeActiveClusters" : "Active";
+	if (inactive.len)
+		buf_addf(out, "%sInactive clusters: [%s]", missing.len ? ", " : "", inactive.ptr);
+	if (joined == k->clusters.len)
+		return "Active";
+	return joined ? "SomeActiveClusters" : "NoUsableClusters";
 }
 
-const char *multikueue_problem(const struct core *c, const struct cluster_queue *q,
-			       const char **ret_words)
+static void add_name(struct buf *list, const char *name)
 {
-	size_t n = 0, per_flavor = 0, provisioning = 0;
+	buf_addf(list, "%s%s", list->len ? "," : "", name);
+}
+
+const char *multikueue_problem(const struct core *c, const struct cluster_queue *q, size_t which,
+			       struct buf *out)
+{
+	auto_buf ours = BUF_INIT, per_flavor = BUF_INIT, provisioning = BUF_INIT;
+	size_t n = 0;
 
 	vec_foreach (&q->checks, k) {
-		bool ours = multikueue_is_check(c, span_of(k->name));
-		n += ours;
-		per_flavor += ours && k->n_on_flavors > 0;
-		provisioning += provisioning_config_is_check(c, k->name);
+		bool is_ours = multikueue_is_check(c, span_of(k->name));
+		n += is_ours;
+		if (is_ours)
+			add_name(&ours, k->name);
+		if (is_ours && k->n_on_flavors)
+			add_name(&per_flavor, k->name);
+		if (provisioning_config_is_check(c, k->name))
+			add_name(&provisioning, k->name);
 	}
-	if (n > 1) {
-		*ret_words = "Cannot use multiple MultiKueue AdmissionChecks on the same "
-			     "ClusterQueue";
+	if (which == 0 && n > 1) {
+		buf_addf(out,
+			 "Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, "
+			 "found: %s",
+			 ours.ptr);
 		return "MultipleMultiKueueAdmissionChecks";
 	}
-	if (per_flavor) {
-		*ret_words = "Cannot specify MultiKueue AdmissionCheck per flavor";
+	if (which == 1 && per_flavor.len) {
+		buf_addf(out, "Cannot specify MultiKueue AdmissionCheck per flavor, found: %s",
+			 per_flavor.ptr);
 		return "MultiKueueAdmissionCheckAppliedPerFlavor";
 	}
-	if (n && provisioning) {
-		*ret_words = "Cannot use a MultiKueue and a ProvisioningRequest AdmissionCheck on "
-			     "the same ClusterQueue";
+	if (which == 2 && n && provisioning.len) {
+		buf_addf(out,
+			 "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks "
+			 "together, found: %s, %s",
+			 ours.ptr, provisioning.ptr);
 		return "MultiKueueWithProvisioningRequest";
 	}
 	return NULL;

@@ -33,9 +33,11 @@ size_t multikueue_others(const struct core *c, const char *const *checks, size_t
 /* The check's Active condition: its reason, and the sentence into `out`. */
 const char *multikueue_activity(const struct core *c, const struct admission_check *a,
 				bool *ret_active, struct buf *out);
-/* Why the queue cannot use its checks, as a reason of Active, and in words; NULL: it can. */
-const char *multikueue_problem(const struct core *c, const struct cluster_queue *q,
-			       const char **ret_words);
+/* Why the queue cannot use its checks, as a reason of Active, and in words appended to `out`; NULL:
+ * it is not for this reason, the `which`-th of MULTIKUEUE_PROBLEMS. */
+enum { MULTIKUEUE_PROBLEMS = 3 };
+const char *multikueue_problem(const struct core *c, const struct cluster_queue *q, size_t which,
+			       struct buf *out);
 /* Writes Active of the MultiKueueClusters where it has changed; false: no room for all. */
 bool multikueue_flush_clusters(struct core *c);
 

@@ -76,7 +76,8 @@ int provisioning_config_read(struct core *c, const char *check, struct provision
 	if (r == 0)
 		r = object_tree(&o, &ret->tree, reterr);
 	if (r < 0)
-		return err_set(reterr, ERR_NOT_FOUND, "ProvisioningRequestConfig \"%s\" not found",
+		return err_set(reterr, ERR_NOT_FOUND,
+			       "ProvisioningRequestConfig.kueue.x-k8s.io \"%s\" not found",
 			       name.ptr);
 	const struct cJSON *spec = json_get(ret->tree, "spec");
 	ret->class = json_str(spec, "provisioningClassName");

@@ -175,9 +175,10 @@ static void add_counts(struct kueue_counts n, struct buf *b)
 }
 
 /* The condition Active; its time is the stored one while the status is. */
-static void add_active(const struct core *c, struct span stored, bool active, const char *reason,
-		       struct span message, struct buf *b)
+static void add_active(const struct core *c, const struct store_object *o, bool active,
+		       const char *reason, struct span message, struct buf *b)
 {
+	struct span stored = store_object_part(o, o->extents.status);
 	char when[CLOCK_TEXT_MAX];
 	struct span list, one, type, status, since;
 	const char *value = active ? "\"True\"" : "\"False\"";
@@ -195,8 +196,8 @@ static void add_active(const struct core *c, struct span stored, bool active, co
 					       SPAN_ARGS(json_text_plain(since)));
 	buf_addf(b,
 		 ",\"conditions\":[{\"type\":\"Active\",\"status\":%s,\"lastTransitionTime\":"
-		 "\"%s\",\"reason\":\"%s\",\"message\":",
-		 value, when, reason);
+		 "\"%s\",\"observedGeneration\":%lld,\"reason\":\"%s\",\"message\":",
+		 value, when, (long long)object_generation(o), reason);
 	buf_add_json_str(b, message);
 	buf_add_str(b, "}]");
 }
@@ -247,8 +248,7 @@ static void show_cluster_queue(struct core *c, struct cluster_queue *q)
 		buf_addf(&text, ",\"fairSharing\":{\"weightedShare\":%lld}",
 			 (long long)kueue_share_status(kueue_forest_share(k->forest, q->node)));
 	const char *reason = cluster_queue_activity(c, q, &active, &message);
-	add_active(c, store_object_part(&o, o.extents.status), active, reason, buf_span(&message),
-		   &text);
+	add_active(c, &o, active, reason, buf_span(&message), &text);
 	buf_add_char(&text, '}');
 	put_status(c, kind, &o, &text);
 }
@@ -347,8 +347,7 @@ static void show_local_queue(struct core *c, struct local_queue *q)
 		    "flavorsUsage", &text);
 	add_consumed(c, q, behind, &text);
 	const char *reason = local_activity(c, q, &active, &message);
-	add_active(c, store_object_part(&o, o.extents.status), active, reason, span_of(message),
-		   &text);
+	add_active(c, &o, active, reason, span_of(message), &text);
 	buf_add_char(&text, '}');
 	put_status(c, kind, &o, &text);
 }

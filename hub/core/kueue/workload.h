@@ -121,7 +121,7 @@ struct workload {
 	bool dirty;  /* in kueue->dirty, or its job is dirty */
 	bool own;    /* the change of its row in the batch under way is ours */
 	uint64_t revision;
-	int64_t generation;
+	int64_t generation; /* of the row that is being written */
 	struct workload_edit *edit;
 	struct VEC(struct workload_event) events;
 	size_t timer_at;

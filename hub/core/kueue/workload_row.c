@@ -138,9 +138,8 @@ static int draft_from_job(struct core *c, struct workload *w, const struct store
 }
 
 /* spec.active: false beside the status; the spec of a user's own is edited as a tree. */
-static int draft_deactivated(struct core *c, const struct workload *w,
-			     const struct store_object *stored, struct object_draft *ret,
-			     struct err *reterr)
+static int draft_deactivated(struct core *c, struct workload *w, const struct store_object *stored,
+			     struct object_draft *ret, struct err *reterr)
 {
 	struct managed_write by = core_manager(c, workload_kind(c));
 	auto_json *tree = NULL;
@@ -151,6 +150,7 @@ static int draft_deactivated(struct core *c, const struct workload *w,
 	if (r < 0)
 		return r;
 	json_set_bool(json_ensure_object(tree, "spec"), "active", false);
+	json_set_int(json_ensure_object(tree, "metadata"), "generation", ++w->generation);
 	workload_status_write(w, store_object_part(stored, stored->extents.status), c->now, &status,
 			      &finished);
 	auto_json *text = NULL;
@@ -200,6 +200,7 @@ static void write_row(struct core *c, struct workload *w)
 	struct err err = ERR_INIT;
 
 	bool stored = registry_get(c->batch, kind, w->ns, w->name, &o) == 0;
+	w->generation = stored ? object_generation(&o) : 0;
 	/* Somebody else's of that name: the job's takes its place. */
 	if (stored && memcmp(o.uid, w->uid, STORE_UID_LEN) != 0 && w->job && !w->exists) {
 		memcpy(w->uid, o.uid, STORE_UID_LEN);

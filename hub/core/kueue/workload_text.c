@@ -4,6 +4,7 @@
  */
 #include "base/json.h"
 #include "core/kueue/workload_edit.h"
+#include <inttypes.h>
 
 /* Edits of one write; more go by the tree. */
 #define MAX_EDITS 16
@@ -13,6 +14,7 @@
 struct writer {
 	const struct workload_edit *edit;
 	char when[CLOCK_TEXT_MAX];
+	int64_t generation; /* 0: none is told */
 	struct buf *out;
 	bool applied[MAX_EDITS];
 	bool finished, saw_finished;
@@ -55,6 +57,14 @@ static void add_text(struct buf *out, const char *key, struct span value, bool *
 
 /* ---- one condition ---- */
 
+static const char observed[] = "observedGeneration";
+
+static void add_generation(struct writer *t, bool *started)
+{
+	add_key(t->out, span_of(observed), started);
+	buf_addf(t->out, "%" PRId64, t->generation);
+}
+
 /* What is written of it; `since`: whether its time moves. */
 struct words {
 	const char *status;
@@ -72,6 +82,8 @@ static void add_new(struct writer *t, const struct condition_edit *k)
 	add_text(t->out, "status", span_of(k->status ? "True" : "False"), &started);
 	add_text(t->out, "reason", span_of(k->reason), &started);
 	add_text(t->out, "message", span_of(k->message), &started);
+	if (t->generation)
+		add_generation(t, &started);
 	buf_add_char(t->out, '}');
 }
 
@@ -82,6 +94,7 @@ static bool add_edited(struct writer *t, struct span one, const struct words *wo
 	const struct span values[] = {span_of(t->when), span_of(words->status), words->reason,
 				      words->message};
 	bool started = false, written[ARRAY_LEN(names)] = {!words->since};
+	bool told = !t->generation;
 	struct span key, value;
 
 	buf_add_char(t->out, '{');
@@ -89,6 +102,11 @@ static bool add_edited(struct writer *t, struct span one, const struct words *wo
 		size_t i = 0;
 		if (has_escapes(key))
 			return false;
+		if (!told && span_is(key, observed)) {
+			add_generation(t, &started);
+			told = true;
+			continue;
+		}
 		while (i < ARRAY_LEN(names) && !span_is(key, names[i]))
 			i++;
 		add_key(t->out, key, &started);
@@ -102,6 +120,8 @@ static bool add_edited(struct writer *t, struct span one, const struct words *wo
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!written[i])
 			add_text(t->out, names[i], values[i], &started);
+	if (!told)
+		add_generation(t, &started);
 	buf_add_char(t->out, '}');
 	return true;
 }
@@ -241,7 +261,7 @@ static bool add_members(struct writer *t, struct span stored)
 bool workload_text_write(const struct workload *w, struct span stored, usec now, struct buf *out,
 			 bool *ret_finished)
 {
-	struct writer t = {.edit = w->edit, .out = out};
+	struct writer t = {.edit = w->edit, .generation = w->generation, .out = out};
 	size_t before = out->len;
 
 	if (!is_simple(w) || (stored.len && json_text_type(stored) != JSON_OBJECT))

@@ -26,7 +26,8 @@ static struct cJSON *find(const struct cJSON *list, const char *key, const char 
 }
 
 /* As meta.SetStatusCondition: the time moves when the status does. */
-static void apply_condition(struct cJSON *status, const struct condition_edit *k, const char *when)
+static void apply_condition(struct cJSON *status, const struct condition_edit *k,
+			    int64_t generation, const char *when)
 {
 	struct cJSON *list = ensure_array(status, "conditions");
 	struct cJSON *one = find(list, "type", k->type);
@@ -54,6 +55,8 @@ static void apply_condition(struct cJSON *status, const struct condition_edit *k
 	json_set_str(one, "status", value);
 	json_set_str(one, "reason", k->reason);
 	json_set_str(one, "message", message.ptr ? message.ptr : "");
+	if (generation)
+		json_set_int(one, "observedGeneration", generation);
 }
 
 static void apply_admission(struct cJSON *status, const struct workload_edit *e)
@@ -217,7 +220,7 @@ static void apply(struct cJSON *status, const struct workload *w, usec now)
 
 	clock_format(now, when);
 	vec_foreach (&e->conditions, k)
-		apply_condition(status, k, when);
+		apply_condition(status, k, w->generation, when);
 	if (e->has_admission)
 		apply_admission(status, e);
 	if (e->domains)

@@ -108,6 +108,7 @@ static void text_and_tree_write_the_same(void **state)
 		auto_json *status = random_status(&rng);
 		bool text_finished = false, tree_finished = false;
 		w.edit = random_edit(&rng);
+		w.generation = below(&rng, 3);
 		if (below(&rng, 10))
 			json_print(status, &stored);
 		if (workload_text_write(&w, buf_span(&stored), i, &text, &text_finished)) {
