@@ -36,7 +36,7 @@ static struct cJSON *access_status(struct call *c, const struct rbac_user *u,
 				   const struct cJSON *spec)
 {
 	struct cJSON *status = json_object();
-	auto_buf reason = BUF_INIT;
+	auto_buf reason = BUF_INIT, unread = BUF_INIT;
 	struct rbac_request q;
 	bool allowed;
 	read_request(spec, &q);
@@ -44,6 +44,9 @@ static struct cJSON *access_status(struct call *c, const struct rbac_user *u,
 	json_set_bool(status, "allowed", allowed);
 	if (reason.len)
 		json_set(status, "reason", json_new_span(buf_span(&reason)));
+	review_unread_selectors(json_get(spec, "resourceAttributes"), &unread);
+	if (unread.len)
+		json_set(status, "evaluationError", json_new_span(buf_span(&unread)));
 	return status;
 }
 

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "kube/field_errors.h"
 #include "kube/names.h"
+#include "kube/selector.h"
 
 #define PATH "spec.resourceAttributes."
 
@@ -112,4 +113,73 @@ void review_check_selectors(const struct cJSON *resource, struct field_errors *e
 {
 	check_selector(json_get(resource, "fieldSelector"), "fieldSelector", false, errors);
 	check_selector(json_get(resource, "labelSelector"), "labelSelector", true, errors);
+}
+
+/* ---- raw ones ---- */
+
+/* The term's value: no comma or equals sign in it, and no escapes but of these and of themselves.
+ */
+static bool is_value(struct span s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] == '\\') {
+			if (++i == s.len || !strchr("\\,=", s.ptr[i]))
+				return false;
+		} else if (s.ptr[i] == '=') {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* name=value, name==value or name!=value, as fields.ParseSelector splits it. */
+static bool is_field_term(struct span term)
+{
+	for (size_t i = 0; i < term.len; i++) {
+		size_t op = 0;
+		if (term.ptr[i] == '\\')
+			i++;
+		else if (term.ptr[i] == '!' && i + 1 < term.len && term.ptr[i + 1] == '=')
+			op = 2;
+		else if (term.ptr[i] == '=')
+			op = i + 1 < term.len && term.ptr[i + 1] == '=' ? 2 : 1;
+		if (op)
+			return is_value(span_make(term.ptr + i + op, term.len - i - op));
+	}
+	return false;
+}
+
+static bool reads_fields(struct span raw)
+{
+	for (size_t from = 0, i = 0; i <= raw.len; i++) {
+		if (i < raw.len && raw.ptr[i] == '\\') {
+			i++;
+			continue;
+		}
+		if (i < raw.len && raw.ptr[i] != ',')
+			continue;
+		if (i > from && !is_field_term(span_make(raw.ptr + from, i - from)))
+			return false;
+		from = i + 1;
+	}
+	return true;
+}
+
+static bool reads_labels(struct span raw)
+{
+	auto_selector s = SELECTOR_INIT;
+
+	return selector_add_labels(&s, raw, NULL) == 0;
+}
+
+void review_unread_selectors(const struct cJSON *resource, struct buf *out)
+{
+	static const char words[] = "%s" PATH "%s ignored due to parse error";
+	const char *fields = json_str(json_get(resource, "fieldSelector"), "rawSelector");
+	const char *labels = json_str(json_get(resource, "labelSelector"), "rawSelector");
+
+	if (fields && !reads_fields(span_of(fields)))
+		buf_addf(out, words, out->len ? "; " : "", "fieldSelector");
+	if (labels && !reads_labels(span_of(labels)))
+		buf_addf(out, words, out->len ? "; " : "", "labelSelector");
 }

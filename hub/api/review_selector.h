@@ -11,4 +11,9 @@ struct field_errors;
 /* `resource`: the resourceAttributes, or NULL. */
 void review_check_selectors(const struct cJSON *resource, struct field_errors *errors);
 
+/* Appends what is said in evaluationError of raw selectors that cannot be read; they are ignored.
+ */
+struct buf;
+void review_unread_selectors(const struct cJSON *resource, struct buf *out);
+
 #endif

@@ -124,6 +124,23 @@ class Reviews(Case):
         self.assertEqual((status, answer["message"]), (
             404, 'rolebindings.%s "gone" not found' % RBAC))
 
+    def test_raw_selectors_that_cannot_be_read_are_ignored_aloud(self):
+        def error(**selectors):
+            o = self.must(201, self.client.post(GROUP + "subjectaccessreviews", review(
+                "SubjectAccessReview", {"user": "u", "resourceAttributes": {
+                    "verb": "list", "resource": "pods", **{
+                        which: {"rawSelector": text} for which, text in selectors.items()}}})))
+            return o["status"].get("evaluationError")
+        ignored = AT + "%s ignored due to parse error"
+        for text in ("a=b,,", "!!", "a in", "a=b c"):
+            self.assertEqual(error(labelSelector=text), ignored % "labelSelector")
+        for text in ("!!", "a in", "a", "a=b=c", "a=\\x"):
+            self.assertEqual(error(fieldSelector=text), ignored % "fieldSelector")
+        for fine in ("a=b", "a!=b,c==d", "a=b,,c=d", "a=", "a=\\,\\=", "a=b c"):
+            self.assertIsNone(error(fieldSelector=fine))
+        self.assertEqual(error(fieldSelector="x", labelSelector="a in"),
+                         ignored % "fieldSelector" + "; " + ignored % "labelSelector")
+
 
 if __name__ == "__main__":
     main()
