@@ -95,6 +95,7 @@ class Node:
         self.defaulted = 0
         self.native = 0
         self.unsaid = 0
+        self.structs = 0
         self.has_native = False
         self.items = None
         self.enum = None
@@ -195,6 +196,10 @@ class Tables:
             many = below.type in ("ARRAY", "MAP") and not (required or "NULLABLE" in below.flags)
             # what is written anyway is still filled in
             dropped = field in unsaid and (not unsaid[field] or native is not None)
+            by_key = required and below.list_type == "MAP"
+            node.structs |= (package is not None and field in unsaid
+                             and (by_key or below.type == "OBJECT"
+                                  and "ATOMIC_MAP" not in below.flags)) << i
             node.unsaid |= (package is not None and dropped and (scalar or many)) << i
 
     def expression(self, where, path, text):
@@ -356,6 +361,8 @@ class Tables:
             parts.append(f".defaulted = 0x{node.defaulted:x}u")
         if node.native:
             parts.append(f".native = 0x{node.native:x}u")
+        if node.structs:
+            parts.append(f".structs = 0x{node.structs:x}u")
         if node.unsaid:
             parts.append(f".unsaid = 0x{node.unsaid:x}u")
         if node.items is not None:

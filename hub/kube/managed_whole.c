@@ -3,6 +3,21 @@
  */
 #include "kube/managed_priv.h"
 
+/* What a Go value of the type is written as before anything is said: {"spec":{...}}, and null for
+ * the lists that it always writes. A create is compared with that, so that the structures
+ * themselves are nobody's. */
+static struct cJSON *zero_value(const struct schema *s)
+{
+	struct cJSON *object = json_object();
+
+	for (uint64_t left = s->structs; left; left &= left - 1) {
+		const struct schema_field *f = &s->fields[__builtin_ctzll(left)];
+		json_add(object, f->name,
+			 f->schema->type == SCHEMA_OBJECT ? zero_value(f->schema) : json_null());
+	}
+	return object;
+}
+
 /* What an object has, in the words of the entry's version; empty when that is not served. */
 static struct field_set fields_of(struct managed *m, const struct managed_write *w,
 				  const struct managed_entry *e, const struct cJSON *object)
@@ -20,7 +35,10 @@ static struct field_set fields_of(struct managed *m, const struct managed_write 
 		vec_push(&m->trees, converted);
 		object = converted;
 	}
-	typed_compare(&m->mem, k->schema, NULL, object, &c);
+	struct cJSON *zero = k->strategic ? zero_value(k->schema) : NULL;
+	if (zero)
+		vec_push(&m->trees, zero);
+	typed_compare(&m->mem, k->schema, zero, object, &c);
 	set = managed_door(&m->mem, &through, &c.added);
 	return managed_strip(&m->mem, &set);
 }

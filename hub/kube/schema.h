@@ -94,8 +94,10 @@ struct schema {
 	const struct schema_field *fields; /* sorted by name */
 	uint64_t required, defaulted;	   /* bit i: fields[i] */
 	uint64_t native;		   /* defaulted in Kubernetes' own kinds */
-	uint64_t unsaid;	    /* those whose zero value Kubernetes' own kinds do not write */
-	const struct schema *items; /* of an array or map */
+	uint64_t unsaid; /* those whose zero value Kubernetes' own kinds do not write */
+	/* what the Go type always writes: structures, and required lists with keys */
+	uint64_t structs;
+	const struct schema *items;	/* of an array or map */
 	const char *const *enumeration; /* NULL-terminated, or NULL */
 	const char *const *list_keys;	/* of SCHEMA_LIST_MAP, NULL-terminated */
 	const char *pattern;		/* ECMA-like regular expression, or NULL */
