@@ -83,6 +83,35 @@ static void what_parks_in_the_middle_of_its_flavors_starts_over(void **state)
 	world_done(&w);
 }
 
+/*
+ * As above head loses o's "default" to own and goes on with "two", where it preempts low. What it
+ * tried is forgotten with that, as in Kueue: in the next round it begins with "default" again, and
+ * finds a victim there too. Going on it would stay with "two".
+ */
+static void a_preemptor_begins_with_its_first_flavor_again(void **state)
+{
+	struct world w = world_with(kueue_options_default());
+	const struct kueue_queue_spec spec = {
+	    .weight = 1,
+	    .when_can_borrow = KUEUE_MAY_STOP_SEARCH,
+	    .when_can_preempt = KUEUE_MAY_STOP_SEARCH,
+	    .preemption.within_cluster_queue = KUEUE_PREEMPT_LOWER_PRIORITY,
+	};
+	uint32_t s = queue_of_two(&w, "s", "co", 2, 2, &spec);
+	uint32_t o = queue_of_two(&w, "o", "co", 0, 0, NULL);
+
+	world_add(&w, s, "first", 0, 1, 2);
+	struct kueue_workload *low = world_add(&w, s, "low", 0, 2, 2);
+	assert_story(&w, "+first +low");
+	assert_string_equal(flavor_of_set(&w, low, 0), "two");
+	o = queue_of_two(&w, "o", "co", 2, 0, NULL);
+	kueue_queues_edited(w.q, o);
+	world_add(&w, s, "head", 5, 3, 2);
+	world_add(&w, o, "own", 0, 4, 2);
+	assert_story(&w, "+own -head !low !first");
+	world_done(&w);
+}
+
 /* b holds what a lent. While b is stopped nobody takes from it: Kueue's snapshot has no such queue,
  * and a's head waits; once it is active again, a takes back. */
 static void a_queue_that_is_not_active_gives_nobody_up(void **state)
@@ -208,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_strict_head_that_began_in_the_middle_goes_on_from_the_first_flavor),
 	    cmocka_unit_test(what_parks_in_the_middle_of_its_flavors_starts_over),
+	    cmocka_unit_test(a_preemptor_begins_with_its_first_flavor_again),
 	    cmocka_unit_test(a_queue_that_is_not_active_gives_nobody_up),
 	    cmocka_unit_test(a_preemptor_whose_priority_changes_goes_on_waiting_for_its_victims),
 	    cmocka_unit_test(an_eviction_by_somebody_else_is_a_reason_to_try_heads_again),

@@ -35,6 +35,38 @@ static void only_the_group_that_failed_is_told(void **state)
 	kt_done(&w);
 }
 
+/* The same where cpu gets a flavor that is full (3 of 4 are held, 2 asked: 1 is missing, and nobody
+ * may be preempted): that does not fit either, but gpu is what no flavor could ever hold. */
+static void what_waits_is_not_told_beside_what_never_fits(void **state)
+{
+	static const struct span cpu[] = {SPAN("cpu")}, gpu[] = {SPAN("gpu")},
+				 names[] = {SPAN("one")}, models[] = {SPAN("a100")};
+	static const struct kueue_quota cpus[] = {{4000, NO, NO}}, gpus[] = {{2, NO, NO}};
+	const struct kueue_group_spec groups[] = {{cpu, 1, names, 1, cpus},
+						  {gpu, 1, models, 1, gpus}};
+	static const struct kueue_request requests[] = {{SPAN("cpu"), 2000}, {SPAN("gpu"), 3}};
+	const struct kueue_pod_set sets[] = {
+	    {.name = SPAN("first"), .count = 1, .requests = requests, .n_requests = 1},
+	    {.name = SPAN("main"), .count = 1, .requests = requests, .n_requests = 2}};
+	struct kt_world w = kt_world();
+
+	kt_flavor(w.f, "one");
+	kt_flavor(w.f, "a100");
+	uint32_t q = kt_queue_of(w.f, "q", NULL, groups, 2, NULL);
+	const struct kueue_use held = kt_use(w.f, "one", "cpu", 3000);
+	kueue_forest_charge(w.f, q, &held, 1);
+	struct kueue_workload *wl = kt_workload_of(&w, q, "w", 0, 1, sets, 2);
+	kueue_assign(w.f, wl, NULL, &w.a);
+	assert_int_equal(w.a.mode, KUEUE_NO_FIT);
+	assert_string_equal(
+	    message(&w, wl),
+	    "couldn't assign flavors to pod set first: insufficient unused quota for cpu in flavor "
+	    "one, 1 more needed; couldn't assign flavors to pod set main: insufficient quota for "
+	    "gpu in flavor a100, previously considered podsets requests (0) + current podset "
+	    "request (3) > maximum capacity (2)");
+	kt_done(&w);
+}
+
 /* The first pod set fits in two after one was too small; the second fits nowhere. */
 static void pod_sets_that_fit_are_not_told(void **state)
 {
@@ -158,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(only_the_group_that_failed_is_told),
+	    cmocka_unit_test(what_waits_is_not_told_beside_what_never_fits),
 	    cmocka_unit_test(pod_sets_that_fit_are_not_told),
 	    cmocka_unit_test(the_highest_level_counts),
 	    cmocka_unit_test(without_fungibility_the_first_of_equals_wins),
