@@ -212,6 +212,9 @@ static void fewest_victims_then_least_lost_work_then_the_score(void **state)
 	assert_int_equal(evict_option_choose(options, 3), 2);
 	assert_int_equal(evict_option_choose(options, 4), 3);
 	assert_int_equal(evict_option_cmp(&options[0], &options[0]), 0);
+	/* of equals the first that was looked at */
+	const struct evict_option equals[] = {options[3], options[3]};
+	assert_int_equal(evict_option_choose(equals, 2), 0);
 }
 
 static void lost_work_is_pods_times_time(void **state)

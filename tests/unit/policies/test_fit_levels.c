@@ -325,6 +325,31 @@ static void a_group_goes_to_one_domain(void **state)
 	world_done(&w);
 }
 
+/* Two pods of 3 would take the host of 6 first, and leave none for the pod of 6: whichever comes
+ * first in the job, the sets are packed in the order that works. */
+static void a_group_is_packed_in_both_orders(void **state)
+{
+	(void)state;
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct request one[2], many[2];
+	const struct pod_set big = pods(&w, "big", 1, 100, 6, one),
+			     small = pods(&w, "small", 2, 100, 3, many);
+
+	add_host(&w, c, (struct host){"A", "r1", "h1", 6});
+	add_host(&w, c, (struct host){"A", "r1", "h2", 3});
+	add_host(&w, c, (struct host){"A", "r1", "h3", 3});
+	for (int turned = 0; turned < 2; turned++) {
+		struct pod_set sets[] = {turned ? small : big, turned ? big : small};
+		for (size_t i = 0; i < 2; i++) {
+			sets[i].topology = topology(POD_TOPOLOGY_REQUIRED, AT_RACK);
+			sets[i].topology.group = 1;
+		}
+		expect(&w, c, shape_of(&w, sets, 2, NULL), "h1*1 h2*1 h3*1");
+	}
+	world_done(&w);
+}
+
 static void earlier_sets_count_against_later_ones(void **state)
 {
 	(void)state;
@@ -552,6 +577,7 @@ int main(void)
 	    cmocka_unit_test(slices_in_racks_inside_one_block),
 	    cmocka_unit_test(slices_inside_slices_are_whole_at_every_level),
 	    cmocka_unit_test(a_group_goes_to_one_domain),
+	    cmocka_unit_test(a_group_is_packed_in_both_orders),
 	    cmocka_unit_test(earlier_sets_count_against_later_ones),
 	    cmocka_unit_test(a_topology_that_makes_no_sense_is_refused),
 	    cmocka_unit_test(shapes_differ_by_their_topology),

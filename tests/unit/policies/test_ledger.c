@@ -259,6 +259,12 @@ static void a_claim_is_replaced_and_the_same_one_changes_nothing(void **state)
 	assert_int_equal(ledger_claim(w.l, 1, s, c, &second, 1, &w.err), 0);
 	assert_int_equal(cluster_view_node_free(w.f, c, 0, w.gpu), 4);
 	assert_int_equal(cluster_view_node_free(w.f, c, 1, w.gpu), 0);
+	/* the same slots of another member are another claim */
+	uint32_t other = add_cluster(&w, "other");
+	add_nodes(&w, other, 2, 8000, 4);
+	assert_int_equal(ledger_claim(w.l, 1, s, other, &second, 1, &w.err), 0);
+	assert_int_equal(cluster_view_node_free(w.f, c, 1, w.gpu), 4);
+	assert_int_equal(cluster_view_node_free(w.f, other, 1, w.gpu), 0);
 	assert_int_equal(ledger_claim(w.l, 1, s, c, &none, 1, &w.err), -EINVAL);
 	assert_int_equal(ledger_count(w.l), 0);
 	assert_int_equal(ledger_assume(w.l, 2, s, c, &first, 1, 0, &w.err), 0);
