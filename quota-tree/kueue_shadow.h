@@ -6,9 +6,13 @@
  * cohort tree instead of the nodes of a cluster.
  *
  * The shadow time is the first at which it fits if everybody who holds quota keeps it until his
- * end and nobody new comes. Several that wait are looked at one after the other: each finds the
- * quota of those before it charged already, from now until they end. So a later one is promised
- * nothing that an earlier one needs.
+ * end and nobody new comes; it is searched by halves, so that of one that would be admitted after
+ * some end and not after a later one (its pod sets take each other's flavors then, or it would
+ * rather preempt) it may be a later time at which it fits.
+ *
+ * Several that wait are looked at one after the other: each finds the quota of those before it
+ * charged already, from now until they end. So a later one is promised nothing that an earlier one
+ * needs.
  *
  * Until then somebody else may be charged where that does not matter (kueue_shadow_lets): in other
  * cells; within the quota of his own side of the cohort, for what is lent out is never kept from

@@ -124,6 +124,16 @@ static bool same_reasons(const struct world *w, struct span expected)
 	return true;
 }
 
+int compare_shadows(struct world *w, struct span line, struct err *err)
+{
+	struct texts got = {0};
+	int r = starving_cast(w, line, &got, err);
+	if (!r && !same("shadow times", line_member(line, "shadows"), &got))
+		r = err_set(err, ERR_INTERNAL, "another shadow time");
+	texts_done(&got);
+	return r;
+}
+
 bool compare_run(struct world *w, struct span expect)
 {
 	static const char *const parts[] = {"usage", "shares", "counts", "order"};

@@ -46,6 +46,8 @@ static int apply(struct world *w, struct span op, struct span line, struct err *
 		objects_set_usage(w, line);
 		return 0;
 	}
+	if (span_is(op, "starving"))
+		return compare_shadows(w, line, err);
 	return objects_act(w, op, line, err);
 }
 

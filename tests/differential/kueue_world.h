@@ -74,6 +74,11 @@ void checks_keep_back(struct world *w, struct job *job, int64_t now);
 /* Back-offs that are over at w->now. */
 void checks_look_back(struct world *w);
 
+/* ---- kueue_starving.c ---- */
+
+/* When those that wait will have their quota, in the model's words. */
+int starving_cast(struct world *w, struct span line, struct texts *out, struct err *err);
+
 /* ---- kueue_decide.c: cycles until they rest, and what they decided in the model's words ---- */
 
 /* Takes the buffer's text. */
@@ -82,6 +87,8 @@ void decide_run(struct world *w, struct texts *out);
 
 /* ---- kueue_compare.c ---- */
 
+/* The same of shadow times. */
+int compare_shadows(struct world *w, struct span line, struct err *err);
 /* Whether decisions, reasons, usage, shares, counts and order are those that the line expects; says
  * what is not. */
 bool compare_run(struct world *w, struct span expect);

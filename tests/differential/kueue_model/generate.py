@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""usage: generate.py FIRST_SEED COUNT [STEPS [kueue] [wide] [checks]]
+"""usage: generate.py FIRST_SEED COUNT [STEPS [kueue] [wide] [checks] [starving]]
 
 With `kueue` Kueue's own rules alone: nobody is held, and an entry may be admitted to what the
 victims of its cycle still hold. The engine admits it when they are gone, so that a scenario ends
 where that happens (reference 5, item 5); until then the engine decides as Kueue. With `wide` also what is rarer: gates of order, groups of pod sets, AdmissionFairSharing, cohorts that
 move, quotas without an end, and the place of who must retry. With `checks` queues have
-AdmissionChecks, which become Ready, say Retry or reject, and users deactivate workloads. (Scenarios
-of a seed stay as they are without these.)
+AdmissionChecks, which become Ready, say Retry or reject, and users deactivate workloads. With
+`starving` it is asked between steps when some of a tree who wait would have their quota ("shadows":
+"WL TIME FLAVOR RESOURCE AMOUNT ..." or "WL never"). (Scenarios of a seed stay as they are without
+these.)
 Random scenarios as JSON lines, with what the model decides after each step. A line is one
 operation; "expect" says what must be seen when cycles have run until nothing moves:
   decisions  in order within each cohort tree: "TREE|admit WL POD_SET*COUNT:RESOURCE=FLAVOR,..."
@@ -21,6 +23,7 @@ import json
 import random
 import sys
 
+import shadow
 from hub import Hub
 from spec import HOLDS, UNLIMITED, Flavor, Group, Node, Options, PodSet, Queue, Quota, Workload
 
@@ -36,8 +39,9 @@ class Over(Exception):
 
 
 class Scenario:
-    def __init__(self, seed, steps, kueue=False, wide=False, checks=False):
-        self.kueue, self.wide, self.checks = kueue, wide, checks
+    def __init__(self, seed, steps, kueue=False, wide=False, checks=False, starving=False):
+        self.kueue, self.wide, self.checks, self.starving = kueue, wide, checks, starving
+        self.oracle = random.Random(seed)  # of what changes nothing
         self.checks_of = {}  # queue -> its checks
         self.seed, self.rng, self.steps = seed, random.Random(seed), steps
         self.hub, self.time, self.serial = Hub(), 1000, 0
@@ -246,6 +250,27 @@ class Scenario:
             return True
         return False
 
+    def ask_shadows(self):
+        """When up to three of one tree would have their quota, if holders ended at some time."""
+        hub, rng, forest = self.hub, self.oracle, self.hub.forest()
+        waiting = sorted(w.name for w in hub.workloads.values()
+                         if w.state in ("pending", "parked", "held"))
+        if not waiting:
+            return
+        root = forest.root(("q", hub.workloads[rng.choice(waiting)].queue))
+        waiting = [n for n in waiting if forest.root(("q", hub.workloads[n].queue)) == root]
+        waits = [(n, rng.choice([None, 5, 20])) for n in rng.sample(waiting, min(3, len(waiting)))]
+        ends = {w.name: self.time + rng.randint(-5, 40) for w in hub.running() if rng.random() < 0.8}
+        times = shadow.cast(hub, waits, ends, self.time)
+        if times is None:
+            return
+        put({"op": "starving", "now": self.time, "ends": ends,
+             "waits": [{"name": n} if limit is None else {"name": n, "limit": limit}
+                       for n, limit in waits],
+             "shadows": [" ".join([name, "never" if at is None else str(at)] + [
+                 "%s %s %d" % (cell[0], cell[1], v) for cell, v in sorted(uses.items()) if v])
+                         for name, at, uses in times]})
+
     def act(self, op, name, **more):
         put({"op": op, "name": name, **more, "expect": self.expect()})
 
@@ -372,6 +397,8 @@ class Scenario:
             self.queue("cq%d" % i)
         for _ in range(self.steps):
             self.step()
+            if self.starving and self.oracle.random() < 0.4:
+                self.ask_shadows()
 
 
 def main():
@@ -380,7 +407,7 @@ def main():
     for seed in range(first, first + count):
         try:
             Scenario(seed, steps, *(mode in sys.argv[4:]
-                                    for mode in ("kueue", "wide", "checks"))).run()
+                                    for mode in ("kueue", "wide", "checks", "starving"))).run()
         except Over:
             pass
 

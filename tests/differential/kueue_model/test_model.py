@@ -1,6 +1,7 @@
 """The model against numbers worked out by hand (reference 2.4 to 2.7)."""
 import unittest
 
+import shadow
 from cohorts import Forest
 from hub import Hub
 from spec import Flavor, Group, Node, Options, PodSet, Queue, Quota, Workload
@@ -232,6 +233,25 @@ class Checks(unittest.TestCase):
         self.assertEqual(old.state, "held")
         h.activate("old")
         self.assertEqual(old.state, "pending")
+
+
+class Shadows(unittest.TestCase):
+    def test_who_waits_gets_his_one_after_the_other(self):
+        h = hub([Queue("a", None, group(4))])
+        for i, n in enumerate("xy"):
+            h.add(job(n, "a", 2, created=i))
+            h.run(i)
+        h.add(job("p", "a", 3, created=2))
+        h.add(job("q", "a", 2, created=3))
+        h.run(3)
+        ends = {"x": 10, "y": 20}
+        # 1 of 4 would be left at 10; p ends at 25, and q fits beside it at no time before.
+        self.assertEqual(shadow.cast(h, [("p", 5), ("q", None)], ends, 4),
+                         [("p", 20, {CPU: 3}), ("q", 25, {CPU: 2})])
+        self.assertEqual(shadow.cast(h, [("p", None), ("q", None)], ends, 4),
+                         [("p", 20, {CPU: 3}), ("q", None, {})])
+        # Ends that have passed count as now.
+        self.assertEqual(shadow.cast(h, [("q", None)], ends, 12), [("q", 12, {CPU: 2})])
 
 
 if __name__ == "__main__":
