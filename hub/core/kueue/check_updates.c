@@ -159,6 +159,45 @@ static void begin_merge(const struct core *c, const struct workload *w, size_t s
 	}
 }
 
+/* The pod template of a set, from the Workload's row; NULL without one. */
+static struct cJSON *template_of(const struct core *c, const struct workload *w, struct span name)
+{
+	struct span sets, one, of, text;
+	struct cJSON *tree = NULL;
+	struct store_object o;
+
+	if (registry_get(c->batch, kind_by_type(c->kinds, TYPE_WORKLOAD), w->ns, w->name, &o) < 0 ||
+	    json_text_path(o.json, &sets, "spec", "podSets", NULL) < 0 ||
+	    json_text_type(sets) != JSON_ARRAY)
+		return NULL;
+	for (size_t pos = 0; json_text_next(sets, &pos, NULL, &one);)
+		if (json_text_member(one, "name", &of) == 0 && span_eq(json_text_plain(of), name) &&
+		    json_text_member(one, "template", &text) == 0 &&
+		    json_parse(text, NULL, &tree, NULL) == 0)
+			return tree;
+	return NULL;
+}
+
+/* What the pods say themselves is not replaced either. */
+static void merge_template(const struct cJSON *pod, const struct cJSON *so_far, struct buf *words)
+{
+	static const char *const places[] = {"metadata", "metadata", "spec"}; /* of merged[] */
+
+	for (size_t i = 0; i < ARRAY_LEN(merged); i++)
+		json_foreach (json_get(so_far, merged[i]), pair) {
+			const char *now = json_value_str(pair);
+			const char *old = json_value_str(
+			    json_path(pod, places[i], merged[i], json_key(pair), NULL));
+			if (!old || !now || strcmp(old, now) == 0)
+				continue;
+			buf_addf(words,
+				 "invalid admission check PodSetUpdate: conflict for %s: conflict "
+				 "for key=%s, value1=%s, value2=%s",
+				 merged[i], json_key(pair), old, now);
+			return;
+		}
+}
+
 bool check_updates_conflict(const struct core *c, const struct workload *w, struct buf *words)
 {
 	auto_json *checks = checks_of(c, w);
@@ -168,6 +207,10 @@ bool check_updates_conflict(const struct core *c, const struct workload *w, stru
 		struct merge m = {so_far, words};
 		begin_merge(c, w, i, so_far);
 		each_update(c, checks, w->unit->shape->sets[i].name, merge_update, &m);
+		auto_json *pod =
+		    words->len ? NULL : template_of(c, w, w->unit->shape->sets[i].name);
+		if (pod)
+			merge_template(pod, so_far, words);
 	}
 	return words->len > 0;
 }

@@ -6,11 +6,12 @@
  * looked for, which happens when all checks are Ready: a gang is not sent where none of its pods
  * could stand. All of them go into the copy (pod_set_updates.h).
  *
- * They add, and never replace: two checks, or a check and a flavor, that say different things about
- * one key cannot both be obeyed (Kueue's pkg/podset, Merge). Kueue then ends the workload as failed
- * to start, and its job stays suspended for good; here the workload is deactivated with the same
- * words, so that it may start when a controller has mended what it says. What the hub's own
- * controller of ProvisioningRequests says is asked elsewhere (provisioning_check.h).
+ * They add, and never replace: two checks, or a check and a flavor or the pod template, that say
+ * different things about one key cannot both be obeyed (Kueue's pkg/podset, Merge). Kueue then ends
+ * the workload as failed to start, and its job stays suspended for good; here the workload is
+ * deactivated with the same words, so that it may start when a controller has mended what it says.
+ * What the hub's own controller of ProvisioningRequests says is asked elsewhere
+ * (provisioning_check.h).
  *
  * Read from the Workload's row each time: the row is the only place where they are.
  */
@@ -22,7 +23,8 @@ struct job_term;
  * quota: what an earlier admission's checks said is over. Memory from `mem`. */
 void check_updates_terms(const struct core *c, const struct workload *w, struct arena *mem,
 			 struct job_term *terms, size_t n);
-/* Whether they contradict each other, or the node labels of the flavors; the words are Kueue's. */
+/* Whether they contradict each other, the node labels of the flavors or the job's own pod
+ * templates; the words are Kueue's. */
 bool check_updates_conflict(const struct core *c, const struct workload *w, struct buf *words);
 
 #endif

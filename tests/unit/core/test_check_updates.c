@@ -203,6 +203,38 @@ static void a_check_may_not_contradict_the_flavor(void **state)
 				     "value2=free");
 }
 
+/* Found at the check, not when the copy is made. */
+static void a_check_may_not_contradict_the_pods(void **state)
+{
+	struct world *w = *state;
+	const char *same[] = {",'nodeSelector':{'pool':'paid'},'labels':{'tier':'a'}"};
+	const char *other[] = {",'nodeSelector':{'pool':'free'}"};
+
+	struct model *m = member(w, "c1", "paid");
+	flavor(w, "f", "");
+	queue_with(w, one_check, 1);
+	for (int i = 0; i < 2; i++) {
+		auto_buf b = BUF_INIT;
+		buf_addf(&b,
+			 "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'%s',"
+			 "'namespace':'default','labels':{'kueue.x-k8s.io/queue-name':'lq'}},"
+			 "'spec':{'template':{'spec':{'restartPolicy':'Never','nodeSelector':{"
+			 "'pool':'paid'},'containers':[{'name':'c','image':'i','resources':{"
+			 "'requests':{'cpu':'1'}}}]}}}}",
+			 i ? "two" : "one");
+		assert_int_equal(world_create(w, TYPE_JOB, b.ptr), ERR_NONE);
+	}
+	world_settle(w);
+	answer(w, "one", one_check, same, 1);
+	assert_non_null(model_copy(m, "default", "one"));
+	answer(w, "two", one_check, other, 1);
+	assert_null(model_copy(m, "default", "two"));
+	assert_string_equal(of_job(w, "two", "Evicted", "message"),
+			    "invalid admission check PodSetUpdate: conflict for nodeSelector: "
+			    "conflict for key=pool, value1=paid, value2=free");
+	assert_int_equal(used(w, "cq", "f"), 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +243,7 @@ int main(void)
 	    STORY(a_toleration_lets_it_in),
 	    STORY(two_checks_that_differ_start_nothing),
 	    STORY(a_check_may_not_contradict_the_flavor),
+	    STORY(a_check_may_not_contradict_the_pods),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
