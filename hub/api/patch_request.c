@@ -45,25 +45,32 @@ static int read_patch(struct call *c, enum patch_type *ret_type, struct cJSON **
 	return r;
 }
 
+static int patch(const struct call *c, enum patch_type type, const struct cJSON *old,
+		 const struct cJSON *body, struct cJSON **ret, struct err *reterr)
+{
+	return update_lends(c) ? patch_apply_part(type, c->kind, old, body, "status", ret, reterr)
+			       : patch_apply(type, c->kind, old, body, ret, reterr);
+}
+
 static void attempt(struct call *c)
 {
 	struct write *w = write_of(c);
-	auto_json *old = NULL, *patch = NULL, *object = NULL;
+	auto_json *old = NULL, *body = NULL, *object = NULL;
 	auto_reader *reader = NULL;
 	enum patch_type type = PATCH_MERGE;
 	struct store_object o;
 	struct err e = ERR_INIT;
 	bool changed = false;
-	int r = read_patch(c, &type, &patch, &e);
+	int r = read_patch(c, &type, &body, &e);
 	w->attempts++;
 	if (!r) {
-		w->conditional = names_version(type, patch);
+		w->conditional = names_version(type, body);
 		r = write_read(c, c->info.name, &reader, &o, &e);
 	}
 	if (!r)
 		r = write_tree(c, &o, &old, &e);
 	if (!r)
-		r = patch_apply(type, c->kind, old, patch, &object, &e);
+		r = patch(c, type, old, body, &object, &e);
 	if (!r)
 		r = update_prepare(c, old, object, true, &changed, &e);
 	if (r)
@@ -71,7 +78,7 @@ static void attempt(struct call *c)
 	else if (!changed)
 		write_unchanged(c, &o);
 	else
-		write_submit(c, COMMAND_UPDATE, object, o.revision, PROPAGATE_DEFAULT);
+		update_submit(c, &o, object);
 }
 
 void call_patch(struct call *c)

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "kinds/types.h"
 #include "kube/schema.h"
+#include "kube/status_draft.h"
 #include <errno.h>
 #include <openssl/rand.h>
 
@@ -269,33 +270,54 @@ static void add_with_revision(const struct object_draft *d, uint64_t revision, s
 	buf_add(out, d->json + at + cut, d->len - at - cut);
 }
 
-void write_submit(struct call *c, enum command_verb verb, struct cJSON *object,
-		  uint64_t expected_revision, enum command_propagation propagation)
+/* Takes the draft. */
+static void submit(struct call *c, enum command_verb verb, const struct object_draft *draft,
+		   uint64_t expected_revision, enum command_propagation propagation)
 {
 	struct write *w = write_of(c);
-	struct object_draft draft;
 	struct command *cmd;
-	struct err e = ERR_INIT;
-	const char *uid = json_value_str(json_path(object, "metadata", "uid", NULL));
-	snprintf(w->uid, sizeof(w->uid), "%s", uid ? uid : "");
-	to_stored(c, object);
-	if (object_draft_from_tree(write_stored_kind(c), object, &draft, &e) < 0) {
-		write_fail(c, &e);
-		return;
-	}
+
+	(void)object_uid_format(draft->uid, w->uid);
 	if (c->dry_run) {
 		struct buf text = BUF_MAX(STORE_MAX_OBJECT);
-		add_with_revision(&draft, verb == COMMAND_CREATE ? 0 : expected_revision, &text);
+		add_with_revision(draft, verb == COMMAND_CREATE ? 0 : expected_revision, &text);
 		free(w->dry_text);
 		w->dry_text = buf_steal(&text, &w->dry_len);
 	}
 	cmd = write_command(c, verb, c->info.ns, span_of(w->name));
 	cmd->expected_revision = expected_revision;
 	cmd->propagation = propagation;
-	cmd->draft = draft;
-	cmd->bytes += draft.len + draft.digest_len;
+	cmd->draft = *draft;
+	cmd->bytes += draft->len + draft->digest_len;
 	w->command = cmd;
 	(void)write_send(c, cmd, command_done);
+}
+
+void write_submit(struct call *c, enum command_verb verb, struct cJSON *object,
+		  uint64_t expected_revision, enum command_propagation propagation)
+{
+	struct object_draft draft;
+	struct err e = ERR_INIT;
+
+	to_stored(c, object);
+	if (object_draft_from_tree(write_stored_kind(c), object, &draft, &e) < 0)
+		write_fail(c, &e);
+	else
+		submit(c, verb, &draft, expected_revision, propagation);
+}
+
+void write_submit_status(struct call *c, const struct store_object *o, struct cJSON *object)
+{
+	struct object_draft draft;
+	struct err e = ERR_INIT;
+	int r = status_draft_make(c->kind, o, object, &draft, &e);
+
+	if (r == -ENOENT)
+		write_submit(c, COMMAND_UPDATE, object, o->revision, PROPAGATE_DEFAULT);
+	else if (r < 0)
+		write_fail(c, &e);
+	else
+		submit(c, COMMAND_UPDATE, &draft, o->revision, PROPAGATE_DEFAULT);
 }
 
 static bool goes_round_again(const struct write *w)

@@ -73,6 +73,9 @@ int write_refuse(struct call *c, struct cJSON *object, const struct cJSON *old, 
 /* Sends a CREATE or UPDATE of the tree to the core. */
 void write_submit(struct call *c, enum command_verb verb, struct cJSON *object,
 		  uint64_t expected_revision, enum command_propagation propagation);
+/* Sends what the status door made of `o` (update_lends) to the core: only status and managers are
+ * printed. */
+void write_submit_status(struct call *c, const struct store_object *o, struct cJSON *object);
 /* Answers with the stored object as it is: nothing had to be written. */
 void write_unchanged(struct call *c, const struct store_object *o);
 struct meta_write write_meta(const struct call *c);

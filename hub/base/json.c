@@ -367,6 +367,25 @@ struct cJSON *json_dup(const struct cJSON *node)
 	return copy;
 }
 
+struct cJSON *json_lend(const struct cJSON *node)
+{
+	if (!cJSON_IsObject(node) && !cJSON_IsArray(node))
+		return json_dup(node);
+	size_t key = room_of(node->string);
+	cJSON *lent = json_node_new(node->type & 0xff, key, 0);
+	if (key)
+		memcpy(lent->string, node->string, key);
+	lent->child = node->child;
+	lent->type |= cJSON_IsReference; /* cJSON's mark for children of another */
+	return lent;
+}
+
+bool json_is_lent(const struct cJSON *node)
+{
+	return node && node->type & cJSON_IsReference &&
+	       (cJSON_IsObject(node) || cJSON_IsArray(node));
+}
+
 void json_add(struct cJSON *object, const char *key, struct cJSON *take_value)
 {
 	if (!take_value)
@@ -374,6 +393,12 @@ void json_add(struct cJSON *object, const char *key, struct cJSON *take_value)
 	assert(cJSON_IsObject(object));
 	if (!cJSON_AddItemToObject(object, key, take_value))
 		abort();
+}
+
+void json_add_member(struct cJSON *object, struct cJSON *take_member)
+{
+	if (take_member)
+		link_last(object, take_member);
 }
 
 void json_set(struct cJSON *object, const char *key, struct cJSON *take_value)
@@ -489,6 +514,8 @@ bool json_equal(const struct cJSON *a, const struct cJSON *b)
 	enum json_type t = json_type_of(a);
 	if (t != json_type_of(b))
 		return false;
+	if ((t == JSON_ARRAY || t == JSON_OBJECT) && a->child == b->child)
+		return true; /* lent by one to the other, or both are empty */
 	switch (t) {
 	case JSON_BOOL:
 		return cJSON_IsTrue(a) == cJSON_IsTrue(b);

@@ -76,6 +76,8 @@ void json_text_duplicates(struct span text, struct buf *out);
 
 int json_parse(struct span text, const struct json_limits *limits, struct cJSON **ret,
 	       struct err *reterr) MUST_CHECK;
+/* The tree of text that has been checked already: what the store keeps, above all. Owned. */
+struct cJSON *json_parse_checked(struct span text);
 void json_free(struct cJSON *node); /* NULL is fine */
 static inline void json_auto_free(struct cJSON **p)
 {
@@ -128,11 +130,19 @@ struct cJSON *json_new_number(struct span text); /* text must be a checked JSON 
  * the tree of it. Whoever reads the node instead sees a number. */
 struct cJSON *json_new_text(struct span json);
 struct cJSON *json_dup(const struct cJSON *node);
+/* A node with the key and the children of `node`, which lends them and must live longer; a value
+ * without children is copied. What is lent is for reading: neither of the two may be changed below
+ * that node any more. json_dup() of it is a copy of its own, and comparing the two costs nothing.
+ */
+struct cJSON *json_lend(const struct cJSON *node);
+bool json_is_lent(const struct cJSON *node);
 
 /* All of these take ownership of take_value, always. A NULL take_value does nothing. */
 void json_set(struct cJSON *object, const char *key, struct cJSON *take_value);
 /* Adds a member without looking whether the key is there already: it must not be. */
 void json_add(struct cJSON *object, const char *key, struct cJSON *take_value);
+/* The same for a copy of another object's member, under the key that it has. */
+void json_add_member(struct cJSON *object, struct cJSON *take_member);
 void json_append(struct cJSON *array, struct cJSON *take_value);
 void json_insert(struct cJSON *array, size_t index, struct cJSON *take_value);
 /* Replaces old (a member or element of parent) in its place. */

@@ -168,14 +168,25 @@ static cJSON *parse_value(struct parser *t, struct span key)
 	}
 }
 
+static struct cJSON *parse(struct span text, bool allow_duplicates)
+{
+	struct parser t = {text.ptr, text.ptr + text.len, allow_duplicates};
+
+	skip_space(&t);
+	return parse_value(&t, SPAN_NONE);
+}
+
 int json_parse(struct span text, const struct json_limits *limits, struct cJSON **ret,
 	       struct err *reterr)
 {
 	int r = json_check(text, limits, reterr);
 	if (r < 0)
 		return r;
-	struct parser t = {text.ptr, text.ptr + text.len, limits && limits->allow_duplicates};
-	skip_space(&t);
-	*ret = parse_value(&t, SPAN_NONE);
+	*ret = parse(text, limits && limits->allow_duplicates);
 	return 0;
+}
+
+struct cJSON *json_parse_checked(struct span text)
+{
+	return parse(text, false);
 }

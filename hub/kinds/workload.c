@@ -253,6 +253,8 @@ static void check_same_sets(const struct cJSON *before, const struct cJSON *now,
 	const struct cJSON *old = json_first(before);
 	size_t i = 0;
 
+	if (json_equal(before, now))
+		return;
 	if (json_len(before) != json_len(now)) {
 		refuse(errors, FIELD_INVALID, now, IMMUTABLE, "spec.podSets");
 		return;
@@ -337,11 +339,11 @@ static void check_same_admission(const struct cJSON *before, const struct cJSON 
 				 struct field_errors *errors)
 {
 	static const char *const free_fields[] = {"topologyAssignment", "delayedTopologyRequest"};
+	if (!before || !now || json_equal(before, now))
+		return;
 	auto_json *a = json_dup(before), *b = json_dup(now);
 	struct cJSON *both[] = {a, b};
 
-	if (!before || !now)
-		return;
 	for (size_t i = 0; i < ARRAY_LEN(both); i++)
 		json_foreach (json_get(both[i], "podSetAssignments"), p)
 			for (size_t j = 0; j < ARRAY_LEN(free_fields); j++)

@@ -312,16 +312,46 @@ static void keep_old(const struct cJSON *old, struct cJSON *object, const char *
 		(void)json_remove(object, key);
 }
 
+static void clear(struct cJSON *object)
+{
+	while (json_first(object))
+		json_remove_child(object, json_first(object));
+}
+
 /* Everything becomes old, except the one part that this door may change. */
 static void keep_all_but(const struct cJSON *old, struct cJSON *object, struct cJSON *take_part,
 			 const char *key)
 {
-	while (json_first(object))
-		json_remove_child(object, json_first(object));
+	clear(object);
 	json_foreach (old, m)
 		if (strcmp(json_key(m), key) != 0)
-			json_set(object, json_key(m), json_dup(m));
+			json_add_member(object, json_dup(m));
 	json_set(object, key, take_part);
+}
+
+/* Its managers are about to be written anew. */
+static struct cJSON *metadata_without_managers(const struct cJSON *old)
+{
+	struct cJSON *metadata = json_object();
+
+	json_foreach (old, m)
+		if (strcmp(json_key(m), "managedFields") != 0)
+			json_add_member(metadata, json_dup(m));
+	return metadata;
+}
+
+static void borrow_all_but_status(const struct cJSON *old, struct cJSON *object)
+{
+	struct cJSON *status = json_take(object, "status");
+
+	clear(object);
+	json_foreach (old, m) {
+		if (strcmp(json_key(m), "metadata") == 0)
+			json_add(object, "metadata", metadata_without_managers(m));
+		else if (strcmp(json_key(m), "status") != 0)
+			json_add_member(object, json_lend(m));
+	}
+	json_set(object, "status", status);
 }
 
 /* While an object is being deleted its finalizers can only become fewer. */
@@ -418,7 +448,9 @@ int meta_prepare_update(const struct cJSON *old, struct cJSON *object, const str
 		r = check_identity(json_get(old, "metadata"), metadata, w, errors, reterr);
 	if (r < 0)
 		return r;
-	if (strcmp(w->subresource, "status") == 0)
+	if (strcmp(w->subresource, "status") == 0 && w->lends)
+		borrow_all_but_status(old, object);
+	else if (strcmp(w->subresource, "status") == 0)
 		keep_all_but(old, object, json_take(object, "status"), "status");
 	else if (strcmp(w->subresource, "finalize") == 0)
 		update_finalize(old, object);

@@ -40,6 +40,8 @@ struct meta_write {
 	const struct meta_random *random; /* create only */
 	bool is_patch; /* update: the tree is a patched stored object; a custom resource may lose
 			* its name in it, upstream too */
+	bool lends;    /* update through the door "status": what stays old is lent by it (json_lend)
+			* but for metadata, which loses its managedFields */
 };
 
 #define META_MAX_ANNOTATIONS	((size_t)256 << 10) /* keys and values together, as upstream */

@@ -111,6 +111,8 @@ struct cJSON *patch_merge_diff(const struct cJSON *from, const struct cJSON *to)
 /* What the parser would refuse must not be stored: nobody could read it again. */
 static bool is_readable(const struct cJSON *v)
 {
+	if (json_is_lent(v))
+		return true;
 	json_foreach (v, m)
 		if (!is_readable(m))
 			return false;
@@ -130,11 +132,12 @@ static int run(enum patch_type type, const struct kind *k, struct cJSON **root,
 	return 0;
 }
 
-int patch_apply(enum patch_type type, const struct kind *k, const struct cJSON *object,
-		const struct cJSON *patch, struct cJSON **ret, struct err *reterr)
+/* Runs the patch on a copy of its own. */
+static int apply(enum patch_type type, const struct kind *k, struct cJSON *take_root,
+		 const struct cJSON *patch, struct cJSON **ret, struct err *reterr)
 {
 	struct patch_budget budget = {PATCH_MAX_STEPS, (int64_t)PATCH_MAX_COPIED};
-	auto_json *root = json_dup(object);
+	auto_json *root = take_root;
 
 	int r = run(type, k, &root, patch, &budget, reterr);
 	if (patch_spent(&budget))
@@ -151,4 +154,31 @@ int patch_apply(enum patch_type type, const struct kind *k, const struct cJSON *
 			       JSON_MAX_KEYS);
 	*ret = steal_ptr(&root);
 	return 0;
+}
+
+int patch_apply(enum patch_type type, const struct kind *k, const struct cJSON *object,
+		const struct cJSON *patch, struct cJSON **ret, struct err *reterr)
+{
+	return apply(type, k, json_dup(object), patch, ret, reterr);
+}
+
+static bool is_part(const struct cJSON *member, const char *part)
+{
+	return strcmp(json_key(member), "metadata") == 0 || strcmp(json_key(member), part) == 0;
+}
+
+int patch_apply_part(enum patch_type type, const struct kind *k, const struct cJSON *object,
+		     const struct cJSON *patch, const char *part, struct cJSON **ret,
+		     struct err *reterr)
+{
+	struct cJSON *root;
+
+	if (type != PATCH_MERGE || !json_is(object, JSON_OBJECT))
+		return patch_apply(type, k, object, patch, ret, reterr);
+	root = json_object();
+	json_foreach (object, m)
+		json_add_member(root, is_part(m, part) || json_get(patch, json_key(m))
+					  ? json_dup(m)
+					  : json_lend(m));
+	return apply(type, k, root, patch, ret, reterr);
 }

@@ -38,6 +38,12 @@ const char *patch_type_media(enum patch_type t);
 int patch_apply(enum patch_type type, const struct kind *k, const struct cJSON *object,
 		const struct cJSON *patch, struct cJSON **ret, struct err *reterr) MUST_CHECK;
 
+/* The same, of a patch of which only what it makes of metadata and `part` counts: where it is a
+ * merge patch that says nothing of the object's other members, those are lent (json_lend). */
+int patch_apply_part(enum patch_type type, const struct kind *k, const struct cJSON *object,
+		     const struct cJSON *patch, const char *part, struct cJSON **ret,
+		     struct err *reterr) MUST_CHECK;
+
 /* The merge patch that turns one object into the other: what is gone becomes null. Owned. Nulls
  * inside `to` cannot be expressed and are left out. */
 struct cJSON *patch_merge_diff(const struct cJSON *from, const struct cJSON *to);

@@ -236,6 +236,8 @@ static void apply_object(struct schema_walk *w, const struct schema *s, struct c
 			continue;
 		}
 		see(&seen, (size_t)(f - s->fields));
+		if (json_is_lent(c))
+			continue;
 		schema_walk_push(w, SCHEMA_STEP_FIELD, f->name, 0);
 		apply(w, f->schema, c);
 		schema_walk_pop(w);

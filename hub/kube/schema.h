@@ -21,6 +21,9 @@
  * say. Paths in errors are written as apimachinery's field.Path does:
  * spec.pytorchReplicaSpecs[Master].template.spec.containers[0].image.
  *
+ * A field whose value is lent by the stored object (json_lend) passed here when that was written:
+ * it is passed over.
+ *
  * Not here: rules that span fields (the kinds' hooks), metadata (kube/meta.h), list-map
  * uniqueness for lists without declared keys.
  */

@@ -333,6 +333,33 @@ static void a_copy_and_what_was_moved_outlive_the_tree(void **state)
 	assert_prints(other, "{\"again\":\"y\",\"n\":2}");
 }
 
+static void what_is_lent_is_read_like_its_own_and_freed_once(void **state)
+{
+	static const char text[] = "{\"a\":{\"k\":[1]},\"b\":[2],\"c\":\"x\",\"d\":{}}";
+	auto_json *lender = parse(text), *borrower = json_object();
+	(void)state;
+	json_foreach (lender, m)
+		json_add_member(borrower, json_lend(m));
+	assert_prints(borrower, text);
+	assert_true(json_equal(lender, borrower));
+	assert_true(json_is_lent(json_get(borrower, "a")));
+	assert_true(json_is_lent(json_get(borrower, "b")));
+	assert_false(json_is_lent(json_get(borrower, "c")));
+	assert_false(json_is_lent(json_get(lender, "a")));
+	auto_json *copy = json_dup(borrower);
+	assert_false(json_is_lent(json_get(copy, "a")));
+	json_set_str(json_get(copy, "a"), "k", "changed");
+	(void)json_remove(borrower, "a");
+	assert_prints(lender, text);
+}
+
+static void checked_text_is_parsed_as_it_is(void **state)
+{
+	auto_json *o = json_parse_checked(SPAN(" {\"a\" : [1.0, \"\\u0041\\n\"]}"));
+	(void)state;
+	assert_prints(o, "{\"a\":[1.0,\"A\\n\"]}");
+}
+
 RUN(T(numbers_survive_byte_for_byte), T(printing_is_compact_and_keeps_order),
     T(the_lenient_ways_of_the_library_are_gone), T(lookups_mind_the_case),
     T(of_allowed_duplicates_the_last_wins_in_the_first_place),
@@ -341,4 +368,5 @@ RUN(T(numbers_survive_byte_for_byte), T(printing_is_compact_and_keeps_order),
     T(children_are_replaced_in_their_place), T(children_are_taken_out_and_given_elsewhere),
     T(an_object_is_ensured), T(equality_is_deep_and_blind_to_key_order),
     T(every_int64_edge_goes_round), T(deep_trees_within_the_limit_are_fine),
-    T(a_copy_and_what_was_moved_outlive_the_tree))
+    T(a_copy_and_what_was_moved_outlive_the_tree),
+    T(what_is_lent_is_read_like_its_own_and_freed_once), T(checked_text_is_parsed_as_it_is))

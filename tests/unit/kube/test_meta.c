@@ -361,6 +361,25 @@ static void the_status_door_changes_only_status(void **state)
 	json_free(u.object);
 }
 
+static void the_status_door_borrows_the_rest_where_it_may(void **state)
+{
+	auto_json *old = tree_of(OLD), *before = tree_of(OLD);
+	auto_json *object = tree_of("{'metadata':{'name':'j','resourceVersion':'7','labels':{'x':"
+				    "'y'}},'spec':{'a':2},'status':{'s':2}}");
+	struct meta_write w = write_of(&jobset, "j");
+	struct field_errors e = {0};
+	(void)state;
+	w.subresource = "status";
+	w.lends = true;
+	assert_int_equal(meta_prepare_update(old, object, &w, &e, NULL), 0);
+	assert_true(json_is_lent(json_get(object, "spec")));
+	assert_tree(object, "{" HEAD ",'metadata':{'name':'j','namespace':'n','uid':'" UID "',"
+			    "'resourceVersion':'7','generation':4,'creationTimestamp':"
+			    "'2023-11-14T22:13:20Z'},'spec':{'a':1},'status':{'s':2}}");
+	assert_true(meta_finish_update(old, object, &w));
+	assert_true(json_equal(old, before));
+}
+
 static void the_finalize_door_changes_only_a_namespaces_finalizers(void **state)
 {
 	struct update u = update_with(
@@ -533,6 +552,7 @@ int main(void)
 	    cmocka_unit_test(an_update_that_changes_nothing_is_recognised),
 	    cmocka_unit_test(a_member_that_goes_or_comes_is_a_change_of_intent),
 	    cmocka_unit_test(the_status_door_changes_only_status),
+	    cmocka_unit_test(the_status_door_borrows_the_rest_where_it_may),
 	    cmocka_unit_test(the_finalize_door_changes_only_a_namespaces_finalizers),
 	    cmocka_unit_test(preconditions_of_an_update_are_conflicts),
 	    cmocka_unit_test(an_update_without_a_resource_version_is_for_kinds_that_allow_it),

@@ -205,6 +205,44 @@ static void a_key_written_with_escapes_is_the_same_key(void **state)
 	json_free(tree);
 }
 
+static void a_patch_of_one_part_lends_what_it_does_not_name(void **state)
+{
+	static const struct {
+		const char *patch;
+		bool lends;
+	} cases[] = {
+	    {"{'status':{'s':2,'t':null}}", true},
+	    {"{'metadata':{'labels':null},'status':null}", true},
+	    {"{'spec':{'a':{'b':2}},'status':{'s':3}}", false},
+	    {"{'spec':null}", false},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		auto_json *o = tree_of("{'metadata':{'labels':{'l':'v'}},'spec':{'a':{'b':1}},"
+				       "'status':{'s':1,'t':1},'word':'w'}");
+		auto_json *before = json_dup(o), *p = tree_of(cases[i].patch);
+		auto_json *want = NULL, *got = NULL;
+		assert_int_equal(patch_apply(PATCH_MERGE, &kind, o, p, &want, NULL), 0);
+		assert_int_equal(patch_apply_part(PATCH_MERGE, &kind, o, p, "status", &got, NULL),
+				 0);
+		assert_true(json_equal(got, want));
+		assert_true(json_equal(o, before));
+		assert_int_equal(json_is_lent(json_get(got, "spec")), cases[i].lends);
+		assert_false(json_is_lent(json_get(got, "metadata")));
+		assert_false(json_is_lent(json_get(got, "status")));
+	}
+}
+
+static void a_json_patch_of_one_part_works_on_a_whole_copy(void **state)
+{
+	auto_json *o = tree_of("{'spec':{'a':1},'status':{'s':1}}"), *got = NULL;
+	auto_json *p = tree_of("[{'op':'replace','path':'/spec/a','value':2}]");
+	(void)state;
+	assert_int_equal(patch_apply_part(PATCH_JSON, &kind, o, p, "status", &got, NULL), 0);
+	assert_tree(got, "{'spec':{'a':2},'status':{'s':1}}");
+	assert_tree(o, "{'spec':{'a':1},'status':{'s':1}}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +255,8 @@ int main(void)
 	    cmocka_unit_test(a_patch_that_needs_too_much_work_is_refused),
 	    cmocka_unit_test(a_map_may_not_grow_beyond_what_can_be_read_again),
 	    cmocka_unit_test(a_key_written_with_escapes_is_the_same_key),
+	    cmocka_unit_test(a_patch_of_one_part_lends_what_it_does_not_name),
+	    cmocka_unit_test(a_json_patch_of_one_part_works_on_a_whole_copy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

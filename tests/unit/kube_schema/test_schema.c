@@ -302,6 +302,23 @@ static void hooks_run_only_on_well_typed_objects(void **state)
 	field_errors_done(&e);
 }
 
+static void what_the_stored_object_lends_is_passed_over(void **state)
+{
+	auto_json *stored = tree_of("{'items':[{'name':'a','x':1}],'port':'p','colour':'red'}");
+	auto_json *object = json_object();
+	auto_buf unknown = BUF_INIT;
+	struct field_errors e = {.n = 0};
+
+	(void)state;
+	json_foreach (stored, m)
+		json_add_member(object, json_lend(m));
+	schema_apply(&root, object, &e, &unknown);
+	assert_tree(object, "{'items':[{'name':'a','x':1}],'port':'p','colour':'red','count':3}");
+	assert_int_equal(unknown.len, 0);
+	assert_int_equal(e.n, 0);
+	field_errors_done(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +336,7 @@ int main(void)
 	    cmocka_unit_test(a_hostile_pattern_matches_nothing_and_ends),
 	    cmocka_unit_test(noted_unknown_fields_are_bounded),
 	    cmocka_unit_test(hooks_run_only_on_well_typed_objects),
+	    cmocka_unit_test(what_the_stored_object_lends_is_passed_over),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
