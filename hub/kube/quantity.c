@@ -285,7 +285,8 @@ static const char *print_exponent(int64_t v, char out[QUANTITY_TEXT])
 	uint64_t shown = magnitude(v);
 	int e = -3;
 
-	for (; shown && shown % 1000 == 0; e += 3)
+	/* An int64 has no more than six thousands in it. */
+	for (; e < 15 && shown && shown % 1000 == 0; e += 3)
 		shown /= 1000;
 	if (e == 0 || !shown)
 		return print(v, shown, "", out);
