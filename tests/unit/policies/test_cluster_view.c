@@ -61,6 +61,35 @@ static void pods_may_come_before_their_node_and_stay_when_it_goes(void **state)
 	world_done(&w);
 }
 
+/* A node names more kinds of resources than any before it, and no job has asked for them yet. */
+static void a_node_may_bring_many_new_resources(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c"), node;
+	struct amount all[24];
+	char name[32];
+
+	add_nodes(&w, c, 2, 1000, 1);
+	for (uint32_t i = 0; i < ARRAY_LEN(all); i++) {
+		(void)snprintf(name, sizeof(name), "example.com/device-%u", i);
+		assert_int_equal(resource_table_index(fleet_resources(w.f), span_of(name),
+						      &all[i].resource, &w.err),
+				 0);
+		all[i].value = 100 + i;
+	}
+	const struct node_spec spec = {.name = SPAN("wide"),
+				       .ready = true,
+				       .allocatable = all,
+				       .n_allocatable = ARRAY_LEN(all)};
+	assert_int_equal(cluster_view_node_upsert(w.f, c, &spec, &node, &w.err), 0);
+	for (uint32_t i = 0; i < ARRAY_LEN(all); i++) {
+		assert_int_equal(cluster_view_node_free(w.f, c, node, all[i].resource), 100 + i);
+		assert_int_equal(cluster_view_node_free(w.f, c, 0, all[i].resource), 0);
+	}
+	assert_int_equal(cluster_view_node_free(w.f, c, 0, RESOURCE_CPU), 1000);
+	world_done(&w);
+}
+
 static void nodes_that_take_no_pods_are_not_counted(void **state)
 {
 	static const struct node_spec off[] = {{.ready = false},
@@ -265,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(free_is_what_pods_leave),
 	    cmocka_unit_test(pods_may_come_before_their_node_and_stay_when_it_goes),
+	    cmocka_unit_test(a_node_may_bring_many_new_resources),
 	    cmocka_unit_test(nodes_that_take_no_pods_are_not_counted),
 	    cmocka_unit_test(a_heartbeat_is_no_change),
 	    cmocka_unit_test(every_part_of_a_cluster_that_changes_is_a_change),

@@ -330,6 +330,26 @@ static void deadlines_come_up_in_order_and_can_be_moved(void **state)
 	world_done(&w);
 }
 
+/* Each comes before all others, so that it rises from the last place to the first. */
+static void deadlines_that_come_earlier_and_earlier_are_in_order(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 1, 1, 0);
+
+	for (uint64_t job = 1; job <= 15; job++)
+		assert_int_equal(ledger_assume(w.l, job, s, c, NULL, 0, 100 - (int64_t)job, &w.err),
+				 0);
+	for (uint64_t job = 15; job >= 1; job--) {
+		assert_int_equal(ledger_next_deadline(w.l), 100 - (int64_t)job);
+		assert_int_equal(ledger_expired(w.l, 100), job);
+		assert_true(ledger_drop(w.l, job));
+	}
+	assert_int_equal(ledger_next_deadline(w.l), INT64_MAX);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
 static void what_has_no_node_is_held_against_the_sums(void **state)
 {
 	struct world w = world_create();
@@ -424,6 +444,31 @@ static void room_for_a_pod_that_is_made_anew_is_kept(void **state)
 	world_done(&w);
 }
 
+/* Two of one set and one of another on one node: each set is seen as often as it was awaited. */
+static void awaited_pods_of_two_sets_are_counted_by_set(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct request one[2], many[2];
+	const struct pod_set sets[] = {pods(&w, "leader", 1, 100, 1, one),
+				       pods(&w, "worker", 2, 200, 2, many)};
+	struct shape *s = shape_of(&w, sets, 2, NULL);
+
+	add_nodes(&w, c, 1, 8000, 8);
+	assert_int_equal(ledger_await(w.l, 1, s, c, 1, 0, &w.err), 0);
+	assert_int_equal(ledger_await(w.l, 1, s, c, 0, 0, &w.err), 0);
+	assert_int_equal(ledger_await(w.l, 1, s, c, 1, 0, &w.err), 0);
+	assert_int_equal(assumed_gpus(&w, c), 5);
+	assert_true(ledger_observe(w.l, 1, 0, 0));
+	assert_int_equal(assumed_gpus(&w, c), 4);
+	assert_false(ledger_observe(w.l, 1, 0, 0));
+	assert_true(ledger_observe(w.l, 1, 1, 0));
+	assert_true(ledger_observe(w.l, 1, 1, 0));
+	assert_int_equal(assumed_gpus(&w, c), 0);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
 static void an_awaited_pod_moves_off_a_node_that_takes_none(void **state)
 {
 	struct world w = world_create();
@@ -514,10 +559,12 @@ int main(void)
 	    cmocka_unit_test(a_claim_is_replaced_and_the_same_one_changes_nothing),
 	    cmocka_unit_test(assumed_pods_do_not_move_for_a_claim),
 	    cmocka_unit_test(deadlines_come_up_in_order_and_can_be_moved),
+	    cmocka_unit_test(deadlines_that_come_earlier_and_earlier_are_in_order),
 	    cmocka_unit_test(what_has_no_node_is_held_against_the_sums),
 	    cmocka_unit_test(what_makes_no_sense_is_refused_and_changes_nothing),
 	    cmocka_unit_test(a_node_that_goes_under_an_assumption_gives_it_back_in_the_end),
 	    cmocka_unit_test(room_for_a_pod_that_is_made_anew_is_kept),
+	    cmocka_unit_test(awaited_pods_of_two_sets_are_counted_by_set),
 	    cmocka_unit_test(an_awaited_pod_moves_off_a_node_that_takes_none),
 	    cmocka_unit_test(a_lost_nodes_assumption_takes_nothing_from_what_is_told_of_others),
 	    cmocka_unit_test(many_jobs_come_and_go),

@@ -361,9 +361,27 @@ static void counts_follow_every_step(void **state)
 	world_done(&w);
 }
 
+/* An edit is a reason to look again only where somebody waits. */
+static void an_edit_of_an_empty_queue_is_nothing_to_try(void **state)
+{
+	struct world w = world_with(kueue_options_default());
+	uint32_t q = kt_queue(w.f, "q", NULL, 4, NO, NO);
+
+	kueue_queues_edited(w.q, q);
+	assert_false(kueue_queues_is_due(w.q));
+	world_add(&w, q, "one", 0, 1, 4);
+	assert_true(kueue_queues_is_due(w.q));
+	assert_story(&w, "+one");
+	assert_false(kueue_queues_is_due(w.q));
+	kueue_queues_edited(w.q, q);
+	assert_false(kueue_queues_is_due(w.q));
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(an_edit_of_an_empty_queue_is_nothing_to_try),
 	    cmocka_unit_test(priority_then_age_then_uid),
 	    cmocka_unit_test(strict_blocks_and_best_effort_passes_over),
 	    cmocka_unit_test(what_is_parked_comes_back_when_quota_does),
