@@ -328,6 +328,19 @@ const char *quantity_canonical(struct span text, char out[QUANTITY_TEXT])
 	return span_is(text, out) ? NULL : out;
 }
 
+struct cJSON *quantity_reprint(const struct cJSON *value)
+{
+	char out[QUANTITY_TEXT];
+	struct span number = json_number_text(value);
+	struct span text = number.ptr ? number : span_of(json_value_str(value));
+
+	if (!text.ptr)
+		return NULL;
+	if (quantity_canonical(text, out))
+		return json_new_str(out);
+	return number.ptr ? json_new_span(number) : NULL;
+}
+
 /* ---- by resource name ---- */
 
 /* Quotas name the same resources as requests.cpu and limits.memory. */

@@ -47,6 +47,8 @@ const char *quantity_format_binary(int64_t v, char out[QUANTITY_TEXT]);
  * Returns `out`, or NULL where the text stays as it is: it is canonical, or near enough to it for
  * upstream's reader to keep it ("+5", "0100"), or it is no quantity, or beyond 64 bits. */
 const char *quantity_canonical(struct span text, char out[QUANTITY_TEXT]);
+/* The same for a JSON value: the string to put in its place, owned, or NULL where it stays. */
+struct cJSON *quantity_reprint(const struct cJSON *value) MUST_CHECK;
 
 /* ---- by resource name: cpu in thousandths, everything else in whole units ---- */
 

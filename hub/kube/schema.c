@@ -193,18 +193,8 @@ static bool says_nothing(const struct schema_walk *w, const struct schema *s,
 static void print_quantity(const struct schema_walk *w, const struct schema *s,
 			   struct cJSON *parent, struct cJSON *value)
 {
-	char out[QUANTITY_TEXT];
-	struct span number = json_number_text(value);
-	bool is_number = number.ptr != NULL;
-
-	if (!w->native || s->type != SCHEMA_QUANTITY || (!is_number && !json_value_str(value)))
-		return;
-	const char *text =
-	    quantity_canonical(is_number ? number : span_of(json_value_str(value)), out);
-	if (text)
-		json_replace(parent, value, json_new_str(text));
-	else if (is_number)
-		json_replace(parent, value, json_new_span(number));
+	if (w->native && s->type == SCHEMA_QUANTITY)
+		json_replace(parent, value, quantity_reprint(value));
 }
 
 static void apply_object(struct schema_walk *w, const struct schema *s, struct cJSON *object)

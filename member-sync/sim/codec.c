@@ -1,6 +1,7 @@
 #include "member-sync/sim/codec.h"
 #include "base/json.h"
 #include "base/num.h"
+#include "kube/quantity.h"
 #include "member-sync/sim/node_pool.h"
 
 int64_t codec_int(const struct cJSON *o, const char *key, int64_t otherwise)
@@ -90,6 +91,22 @@ static void tolerate_by_default(struct cJSON *spec)
 	}
 }
 
+/* What a member's API server makes of the amounts that its kinds of jobs leave as they are. */
+static void print_quantities(const struct cJSON *spec)
+{
+	static const char *const containers[] = {"containers", "initContainers"};
+	static const char *const lists[] = {"requests", "limits"};
+
+	for (size_t i = 0; i < ARRAY_LEN(containers) * ARRAY_LEN(lists); i++)
+		json_foreach (json_get(spec, containers[i / 2]), c) {
+			struct cJSON *amounts = json_path(c, "resources", lists[i % 2], NULL);
+			for (struct cJSON *a = json_first(amounts), *next; a; a = next) {
+				next = json_next(a);
+				json_replace(amounts, a, quantity_reprint(a));
+			}
+		}
+}
+
 /* One pod set from a pod template. restart: what the controller writes into the pods, or NULL. */
 void codec_add_set(struct sim_job *j, const char *name, const struct cJSON *template,
 		   const char *restart)
@@ -103,6 +120,7 @@ void codec_add_set(struct sim_job *j, const char *name, const struct cJSON *temp
 		json_remove(spec, "nodeName");
 	node_pool_admit(j->ns, json_get(meta, "annotations"), spec);
 	tolerate_by_default(spec);
+	print_quantities(spec);
 	codec_copy_name(set.name, sizeof(set.name), name);
 	set.labels = print_or_empty(json_get(meta, "labels"));
 	set.annotations = print_or_empty(json_get(meta, "annotations"));
