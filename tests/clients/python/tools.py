@@ -1,6 +1,6 @@
 """The clients of scripts and notebooks in Python, from PyPI: Kubernetes' own, whose types check
-what they read, kr8s and lightkube. A line `holds: SENTENCE` for each thing that worked; status 1 else.
-KUBECONFIG: the hub's administrator. Two members with nodes have joined it."""
+what they read, kr8s and lightkube. A line `holds: SENTENCE` for each thing that worked; status 1
+else. KUBECONFIG: the hub's administrator. Two members with nodes have joined it."""
 
 import sys
 
