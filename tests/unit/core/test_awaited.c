@@ -184,6 +184,27 @@ static void of_many_victims_three_are_named(void **state)
 	says(w, "prod", "Waits for 1 preempted job to stop: Job default/low0 on c1 (1 pod left)");
 }
 
+/* More than an answer names: 22, of which 20 are listed. */
+static void of_very_many_victims_the_answer_lists_twenty(void **state)
+{
+	struct world *w = *state;
+	char name[16];
+
+	start(w, 22, 22 * 4);
+	for (int i = 0; i < 22; i++) {
+		(void)snprintf(name, sizeof(name), "low%d", i);
+		world_queued_job(w, name, "lq", 1, 4, "");
+	}
+	world_settle(w);
+	world_queued_job(w, "prod", "lq", 22, 4, HIGH);
+	world_run(w);
+	says(w, "prod", "\"waitsFor\":{\"count\":22,");
+	size_t listed = 0;
+	for (const char *at = w->result; (at = strstr(at, "\"podsLeft\":1,")); at++)
+		listed++;
+	assert_int_equal(listed, 20);
+}
+
 /* Quota shrinks while the first victim stops: the other one has to go too, and that is told. */
 static void more_victims_are_told_anew(void **state)
 {
@@ -283,6 +304,7 @@ int main(void)
 	    STORY(the_victim_is_told_for_whom_and_what_it_waits_for),
 	    STORY(both_sides_are_told_after_a_restart),
 	    STORY(of_many_victims_three_are_named),
+	    STORY(of_very_many_victims_the_answer_lists_twenty),
 	    STORY(more_victims_are_told_anew),
 	    STORY(a_victim_that_is_no_job_is_named_as_a_workload),
 	    STORY(the_owner_of_a_quota_names_who_gives_it_back),
