@@ -1,6 +1,8 @@
 #include "kinds/pod_template.h"
 
 #include "base/map.h"
+#include "kinds/pod_affinity.h"
+#include "kinds/pod_volumes.h"
 #include "kinds/refuse.h"
 #include "kube/meta.h"
 #include "kube/names.h"
@@ -109,6 +111,30 @@ static void check_env(struct pod_check *c, const struct cJSON *container)
 	}
 }
 
+static void check_env_from(struct pod_check *c, const struct cJSON *container)
+{
+	static const char *const sources[] = {"configMapRef", "secretRef"};
+	size_t i = 0;
+
+	json_foreach (json_get(container, "envFrom"), from) {
+		size_t n = 0;
+		for (size_t k = 0; k < ARRAY_LEN(sources); k++) {
+			const struct cJSON *ref = json_get(from, sources[k]);
+			n += ref != NULL;
+			if (ref && empty(json_str(ref, "name")))
+				refuse(c->errors, FIELD_REQUIRED, NULL, "",
+				       IN_CONTAINER ".envFrom[%zu].%s.name", CONTAINER_OF(c), i,
+				       sources[k]);
+		}
+		if (n != 1)
+			refuse_text(c->errors, FIELD_INVALID, "",
+				    n ? "may not have more than one field specified at a time"
+				      : "must specify one of: `configMapRef` or `secretRef`",
+				    IN_CONTAINER ".envFrom", CONTAINER_OF(c));
+		i++;
+	}
+}
+
 static void check_container(struct pod_check *c, const struct cJSON *container)
 {
 	const char *name = json_str(container, "name");
@@ -119,6 +145,7 @@ static void check_container(struct pod_check *c, const struct cJSON *container)
 	if (empty(json_str(container, "image")))
 		refuse(c->errors, FIELD_REQUIRED, NULL, "", IN_CONTAINER ".image", CONTAINER_OF(c));
 	check_env(c, container);
+	check_env_from(c, container);
 	check_mounts(c, container, "volumeMounts");
 	check_mounts(c, container, "volumeDevices");
 	check_resources(c, container);
@@ -189,9 +216,18 @@ static void check_spec(const struct cJSON *spec, const char *path, const char *b
 		       struct field_errors *errors)
 {
 	struct pod_check c = {.path = path, .below = below, .errors = errors};
+	char whole[REFUSE_PATH_MAX];
 	size_t i = 0;
 
+	(void)snprintf(whole, sizeof(whole), IN_SPEC, SPEC_OF(&c));
 	note_volumes(&c, spec);
+	if (json_get(spec, "volumes"))
+		pod_volumes_check(json_get(spec, "volumes"), whole, errors);
+	if (below[0] && json_first(json_get(spec, "ephemeralContainers")))
+		refuse(errors, FIELD_FORBIDDEN, NULL,
+		       "ephemeral containers not allowed in pod template",
+		       "%.400s.ephemeralContainers", whole);
+	pod_affinity_check(spec, whole, errors);
 	if (!json_first(json_get(spec, "containers")))
 		refuse(errors, FIELD_REQUIRED, NULL, "", IN_SPEC ".containers", SPEC_OF(&c));
 	check_containers(&c, spec, "initContainers");
