@@ -130,6 +130,14 @@ static void refuse_kind(struct call *c)
 	call_finish(c);
 }
 
+static void refuse_pod(struct call *c)
+{
+	call_failf(c, ERR_METHOD_NOT_ALLOWED,
+		   "pods are not created here: they are those of jobs, on the member clusters. "
+		   "Submit a Job with this template instead");
+	call_finish(c);
+}
+
 /* A path of a definition's group that leads nowhere is no page; of another, no resource. */
 static void refuse_resource(struct call *c)
 {
@@ -167,6 +175,10 @@ static void to_object(struct call *c)
 	if (c->kind->type == TYPE_SERVICE && c->kind->verbs == KIND_VERBS_READ &&
 	    !verb_is_served(c->kind, v)) {
 		refuse_kind(c);
+		return;
+	}
+	if (c->kind->type == TYPE_POD && v == API_CREATE && !sub && !verb_is_served(c->kind, v)) {
+		refuse_pod(c);
 		return;
 	}
 	if ((c->info.watch_path && c->request->method != HTTP_GET) || !verb_is_served(c->kind, v) ||

@@ -335,6 +335,9 @@ def story_not_run(fleet):
         shown = kubectl("api-resources", "--no-headers")
         check("deployments" not in shown, f"{v}: they are not listed", shown)
         refused(kubectl, "it runs no deployments", "get", "deployment", "manager")
+        refused(kubectl, "pods are not created here", "apply", "-f", "-", stdin={
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "alone"}, "spec": {
+                "containers": [{"name": "c", "image": "train:1"}]}})
         shown = kubectl("get", "services", "-A", "--no-headers")
         check(shown == "", f"{v}: of services, which clients list unasked, there are none", shown)
         done = kubectl.run("get", "all", "-n", "kueue-system")
