@@ -11,38 +11,26 @@
 #include <errno.h>
 #include <stdarg.h>
 
-static char *cjson_strndup(struct span s)
+/* The key becomes a copy of `key`, memory of its own. */
+static void set_key(cJSON *node, const char *key)
 {
-	char *p = cJSON_malloc(s.len + 1);
-	if (!p)
-		abort();
-	if (s.len)
-		memcpy(p, s.ptr, s.len);
-	p[s.len] = '\0';
-	return p;
-}
+	char *old = node->type & cJSON_StringIsConst ? NULL : node->string;
 
-cJSON *json_node_new(int type, size_t key_room, size_t text_room)
-{
-	cJSON *node = cJSON_malloc(sizeof(*node) + key_room + text_room);
-	if (!node)
-		abort();
-	char *behind = (char *)(node + 1);
-	*node = (cJSON){.type = type};
-	if (key_room) {
-		node->string = behind;
-		node->type |= cJSON_StringIsConst;
-	}
-	if (text_room) {
-		node->valuestring = behind + key_room;
-		node->type |= cJSON_IsReference;
-	}
-	return node;
+	node->string = xstrdup(key);
+	node->type &= ~cJSON_StringIsConst;
+	free(old);
 }
 
 void json_free(struct cJSON *node)
 {
-	cJSON_Delete(node);
+	if (!node)
+		return;
+	if (!(node->type & cJSON_IsReference))
+		for (cJSON *c = node->child, *next; c; c = next) {
+			next = c->next;
+			json_free(c);
+		}
+	json_node_free(node);
 }
 
 /* ---- printing: our own walk, so that output goes into a bounded buffer ---- */
@@ -270,31 +258,24 @@ int json_int64(const struct cJSON *object, const char *key, int64_t *ret)
 
 /* ---- building ---- */
 
-static cJSON *must(cJSON *node)
-{
-	if (!node)
-		abort();
-	return node;
-}
-
 struct cJSON *json_object(void)
 {
-	return must(cJSON_CreateObject());
+	return json_node_new(cJSON_Object, 0, 0);
 }
 
 struct cJSON *json_array(void)
 {
-	return must(cJSON_CreateArray());
+	return json_node_new(cJSON_Array, 0, 0);
 }
 
 struct cJSON *json_null(void)
 {
-	return must(cJSON_CreateNull());
+	return json_node_new(cJSON_NULL, 0, 0);
 }
 
 struct cJSON *json_new_bool(bool v)
 {
-	return must(cJSON_CreateBool(v));
+	return json_node_new(v ? cJSON_True : cJSON_False, 0, 0);
 }
 
 struct cJSON *json_new_int(int64_t v)
@@ -306,7 +287,7 @@ struct cJSON *json_new_int(int64_t v)
 
 struct cJSON *json_new_str(const char *s)
 {
-	return must(cJSON_CreateString(s));
+	return json_new_span(span_of(s));
 }
 
 static cJSON *new_text(int type, struct span s)
@@ -333,37 +314,33 @@ static size_t room_of(const char *s)
 	return s ? strlen(s) + 1 : 0;
 }
 
-static void link_last(cJSON *parent, cJSON *child)
-{
-	cJSON *first = parent->child;
-	if (!first) {
-		parent->child = child;
-		child->prev = child;
-		return;
-	}
-	/* cJSON keeps the last child in the first one's prev. */
-	child->prev = first->prev;
-	first->prev->next = child;
-	first->prev = child;
-}
-
 struct cJSON *json_new_text(struct span json)
 {
 	return json_new_number(json);
 }
 
-struct cJSON *json_dup(const struct cJSON *node)
+static cJSON *dup_from(struct json_nodes *nodes, const cJSON *node)
 {
-	if (!node)
-		return NULL;
 	size_t key = room_of(node->string), text = room_of(node->valuestring);
-	cJSON *copy = json_node_new(node->type & 0xff, key, text);
+	cJSON *copy = json_nodes_new(nodes, node->type & 0xff, key, text);
+
 	if (key)
 		memcpy(copy->string, node->string, key);
 	if (text)
 		memcpy(copy->valuestring, node->valuestring, text);
 	for (const cJSON *c = node->child; c; c = c->next)
-		link_last(copy, json_dup(c));
+		json_node_link_last(copy, dup_from(nodes, c));
+	return copy;
+}
+
+struct cJSON *json_dup(const struct cJSON *node)
+{
+	struct json_nodes nodes = JSON_NODES_INIT;
+
+	if (!node)
+		return NULL;
+	cJSON *copy = dup_from(&nodes, node);
+	json_nodes_done(&nodes);
 	return copy;
 }
 
@@ -391,14 +368,14 @@ void json_add(struct cJSON *object, const char *key, struct cJSON *take_value)
 	if (!take_value)
 		return;
 	assert(cJSON_IsObject(object));
-	if (!cJSON_AddItemToObject(object, key, take_value))
-		abort();
+	set_key(take_value, key);
+	json_node_link_last(object, take_value);
 }
 
 void json_add_member(struct cJSON *object, struct cJSON *take_member)
 {
 	if (take_member)
-		link_last(object, take_member);
+		json_node_link_last(object, take_member);
 }
 
 void json_set(struct cJSON *object, const char *key, struct cJSON *take_value)
@@ -415,8 +392,7 @@ void json_append(struct cJSON *array, struct cJSON *take_value)
 	if (!take_value)
 		return;
 	assert(cJSON_IsArray(array));
-	if (!cJSON_AddItemToArray(array, take_value))
-		abort();
+	json_node_link_last(array, take_value);
 }
 
 void json_insert(struct cJSON *array, size_t index, struct cJSON *take_value)
@@ -441,14 +417,10 @@ void json_replace(struct cJSON *parent, struct cJSON *old, struct cJSON *take_va
 {
 	if (!take_value)
 		return;
-	if (old->string) {
-		if (!(take_value->type & cJSON_StringIsConst))
-			cJSON_free(take_value->string);
-		take_value->string = cjson_strndup(span_of(old->string));
-		take_value->type &= ~cJSON_StringIsConst;
-	}
-	if (!cJSON_ReplaceItemViaPointer(parent, old, take_value))
-		abort();
+	if (old->string)
+		set_key(take_value, old->string);
+	json_node_relink(parent, old, take_value);
+	json_free(old);
 }
 
 struct cJSON *json_ensure_object(struct cJSON *object, const char *key)
@@ -463,18 +435,18 @@ struct cJSON *json_ensure_object(struct cJSON *object, const char *key)
 
 struct cJSON *json_take_child(struct cJSON *container, struct cJSON *child)
 {
-	return cJSON_DetachItemViaPointer(container, child);
+	return container && child ? json_node_unlink(container, child) : NULL;
 }
 
 struct cJSON *json_take(struct cJSON *object, const char *key)
 {
 	cJSON *node = json_get(object, key);
-	return node ? cJSON_DetachItemViaPointer(object, node) : NULL;
+	return node ? json_node_unlink(object, node) : NULL;
 }
 
 void json_remove_child(struct cJSON *container, struct cJSON *child)
 {
-	cJSON_Delete(cJSON_DetachItemViaPointer(container, child));
+	json_free(json_take_child(container, child));
 }
 
 bool json_remove(struct cJSON *object, const char *key)

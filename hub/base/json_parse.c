@@ -14,6 +14,7 @@
 struct parser {
 	const char *p, *end;
 	bool allow_duplicates;
+	struct json_nodes nodes;
 };
 
 /* key: the raw inside of the key of the member that this value is; absent in an array. */
@@ -49,9 +50,10 @@ static void put_text(struct span raw, char *at)
 	memcpy(at, b.ptr, b.len + 1);
 }
 
-static cJSON *new_node(int type, struct span key, struct span text)
+static cJSON *new_node(struct parser *t, int type, struct span key, struct span text)
 {
-	cJSON *node = json_node_new(type, key.ptr ? key.len + 1 : 0, text.ptr ? text.len + 1 : 0);
+	cJSON *node =
+	    json_nodes_new(&t->nodes, type, key.ptr ? key.len + 1 : 0, text.ptr ? text.len + 1 : 0);
 	if (key.ptr)
 		put_text(key, node->string);
 	if (text.ptr)
@@ -65,27 +67,13 @@ static cJSON *parse_number(struct parser *t, struct span key)
 	while (t->p < t->end && *t->p != ',' && *t->p != '}' && *t->p != ']' && *t->p != ' ' &&
 	       *t->p != '\n' && *t->p != '\t' && *t->p != '\r')
 		t->p++;
-	return new_node(cJSON_Raw, key, span_make(from, (size_t)(t->p - from)));
+	return new_node(t, cJSON_Raw, key, span_make(from, (size_t)(t->p - from)));
 }
 
 static cJSON *parse_word(struct parser *t, size_t len, int type, struct span key)
 {
 	t->p += len;
-	return new_node(type, key, SPAN_NONE);
-}
-
-static void link_child(cJSON *parent, cJSON *child)
-{
-	if (!parent->child) {
-		parent->child = child;
-		child->prev = child;
-		return;
-	}
-	/* cJSON keeps the last child in the first one's prev. */
-	cJSON *last = parent->child->prev;
-	last->next = child;
-	child->prev = last;
-	parent->child->prev = child;
+	return new_node(t, type, key, SPAN_NONE);
 }
 
 /* After a child: true at the closing bracket, which it passes. */
@@ -110,11 +98,11 @@ static bool is_empty(struct parser *t, char close)
 
 static cJSON *parse_array(struct parser *t, struct span key)
 {
-	cJSON *array = new_node(cJSON_Array, key, SPAN_NONE);
+	cJSON *array = new_node(t, cJSON_Array, key, SPAN_NONE);
 	if (is_empty(t, ']'))
 		return array;
 	do
-		link_child(array, parse_value(t, SPAN_NONE));
+		json_node_link_last(array, parse_value(t, SPAN_NONE));
 	while (!at_end(t));
 	return array;
 }
@@ -122,7 +110,7 @@ static cJSON *parse_array(struct parser *t, struct span key)
 static void add_member(struct parser *t, struct json_members *members, struct span key)
 {
 	if (!t->allow_duplicates) {
-		link_child(members->object, parse_value(t, key));
+		json_node_link_last(members->object, parse_value(t, key));
 		return;
 	}
 	auto_buf text = BUF_MAX(key.len);
@@ -132,7 +120,7 @@ static void add_member(struct parser *t, struct json_members *members, struct sp
 
 static cJSON *parse_object(struct parser *t, struct span key)
 {
-	cJSON *object = new_node(cJSON_Object, key, SPAN_NONE);
+	cJSON *object = new_node(t, cJSON_Object, key, SPAN_NONE);
 	struct json_members members = json_members_of(object);
 
 	if (is_empty(t, '}'))
@@ -156,7 +144,7 @@ static cJSON *parse_value(struct parser *t, struct span key)
 	case '[':
 		return parse_array(t, key);
 	case '"':
-		return new_node(cJSON_String, key, take_string(t));
+		return new_node(t, cJSON_String, key, take_string(t));
 	case 't':
 		return parse_word(t, 4, cJSON_True, key);
 	case 'f':
@@ -170,10 +158,12 @@ static cJSON *parse_value(struct parser *t, struct span key)
 
 static struct cJSON *parse(struct span text, bool allow_duplicates)
 {
-	struct parser t = {text.ptr, text.ptr + text.len, allow_duplicates};
+	struct parser t = {text.ptr, text.ptr + text.len, allow_duplicates, JSON_NODES_INIT};
 
 	skip_space(&t);
-	return parse_value(&t, SPAN_NONE);
+	cJSON *tree = parse_value(&t, SPAN_NONE);
+	json_nodes_done(&t.nodes);
+	return tree;
 }
 
 int json_parse(struct span text, const struct json_limits *limits, struct cJSON **ret,

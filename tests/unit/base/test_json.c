@@ -353,6 +353,56 @@ static void what_is_lent_is_read_like_its_own_and_freed_once(void **state)
 	assert_prints(lender, text);
 }
 
+/* A parsed tree of many blocks, taken apart in several orders. */
+static void parts_outlive_the_tree_that_they_came_with(void **state)
+{
+	auto_buf text = BUF_INIT;
+	(void)state;
+	buf_add_str(&text, "[");
+	for (int i = 0; i < 500; i++)
+		buf_addf(&text, "%s{\"name\":\"item %d\",\"list\":[%d,true,null]}", i ? "," : "", i,
+			 i);
+	buf_add_str(&text, "]");
+	struct cJSON *tree = json_parse_checked(buf_span(&text)), *copy = json_dup(tree);
+	auto_json *kept = json_array();
+	for (size_t i = 0; i < 500; i += 50) {
+		json_append(kept, json_take(json_at(tree, i), "name"));
+		json_append(kept, json_take_child(copy, json_at(copy, 400 - i / 2)));
+	}
+	json_free(tree);
+	json_free(copy);
+	assert_int_equal(json_len(kept), 20);
+	assert_string_equal(json_value_str(json_at(kept, 2)), "item 50");
+	assert_string_equal(json_str(json_at(kept, 1), "name"), "item 400");
+	json_remove_child(kept, json_at(kept, 19));
+	json_remove_child(kept, json_first(kept));
+	json_append(kept, json_new_int(1));
+	assert_int_equal(json_len(kept), 19);
+	json_replace(kept, json_at(kept, 18), json_null());
+	json_replace(kept, json_first(kept), json_new_bool(true));
+	assert_true(json_value_bool(json_first(kept), false));
+	assert_true(json_is(json_at(kept, 18), JSON_NULL));
+	json_append(kept, json_new_str("last"));
+	assert_string_equal(json_value_str(json_at(kept, 19)), "last");
+}
+
+/* Texts too long for a block lie alone. */
+static void long_texts_are_nodes_like_others(void **state)
+{
+	char long_text[20000];
+	(void)state;
+	memset(long_text, 'x', sizeof(long_text) - 1);
+	long_text[sizeof(long_text) - 1] = '\0';
+	auto_json *o = json_object();
+	json_set_str(o, "a", long_text);
+	json_set_str(o, "b", "short");
+	auto_json *copy = json_dup(o);
+	(void)json_remove(o, "a");
+	assert_string_equal(json_str(copy, "a"), long_text);
+	assert_string_equal(json_str(copy, "b"), "short");
+	assert_prints(o, "{\"b\":\"short\"}");
+}
+
 static void checked_text_is_parsed_as_it_is(void **state)
 {
 	auto_json *o = json_parse_checked(SPAN(" {\"a\" : [1.0, \"\\u0041\\n\"]}"));
@@ -369,4 +419,5 @@ RUN(T(numbers_survive_byte_for_byte), T(printing_is_compact_and_keeps_order),
     T(an_object_is_ensured), T(equality_is_deep_and_blind_to_key_order),
     T(every_int64_edge_goes_round), T(deep_trees_within_the_limit_are_fine),
     T(a_copy_and_what_was_moved_outlive_the_tree),
-    T(what_is_lent_is_read_like_its_own_and_freed_once), T(checked_text_is_parsed_as_it_is))
+    T(what_is_lent_is_read_like_its_own_and_freed_once), T(checked_text_is_parsed_as_it_is),
+    T(parts_outlive_the_tree_that_they_came_with), T(long_texts_are_nodes_like_others))
