@@ -1,10 +1,19 @@
 #include "store/splice.h"
 
-#include <inttypes.h>
+#include <string.h>
 
 size_t splice_digits(uint64_t revision, char out[STORE_REVISION_TEXT])
 {
-	return (size_t)snprintf(out, STORE_REVISION_TEXT, "%" PRIu64, revision);
+	char digits[STORE_REVISION_TEXT];
+	size_t at = sizeof(digits);
+
+	digits[--at] = '\0';
+	do {
+		digits[--at] = (char)('0' + revision % 10);
+		revision /= 10;
+	} while (revision);
+	memcpy(out, digits + at, sizeof(digits) - at);
+	return sizeof(digits) - 1 - at;
 }
 
 static struct store_extent shift(struct store_extent e, uint32_t at, uint32_t n)
