@@ -4,6 +4,7 @@
 #include "api/documents.h"
 #include "api/impersonate.h"
 #include "api/listener.h"
+#include "api/refusal.h"
 #include "api/scale.h"
 #include "kinds/types.h"
 #include "kube/discovery.h"
@@ -74,7 +75,7 @@ static const struct kind_subresource *find_subresource(const struct kind *k, str
 	return NULL;
 }
 
-enum door { DOOR_OBJECT, DOOR_SCALE, DOOR_PROXY, DOOR_TOKEN, DOOR_NONE };
+enum door { DOOR_OBJECT, DOOR_SCALE, DOOR_PROXY, DOOR_TOKEN, DOOR_REFUSED, DOOR_NONE };
 
 static enum door door_of(const struct call *c)
 {
@@ -84,6 +85,8 @@ static enum door door_of(const struct call *c)
 		return DOOR_OBJECT;
 	if (c->info.watch_path)
 		return DOOR_NONE;
+	if (refusal_is_of_pod(c))
+		return DOOR_REFUSED;
 	if (span_is(sub, "proxy"))
 		return DOOR_PROXY;
 	for (size_t i = 0; i < ARRAY_LEN(through); i++)
@@ -116,26 +119,13 @@ void route_refuse_method(struct call *c)
 	call_finish(c);
 }
 
-/* Installers of other systems bring what starts their own programs; those are no part of the hub,
- * which does their work itself. */
-static void refuse_kind(struct call *c)
+/* A view of what members have, or nothing at all: refused in words. */
+static bool is_foreign(const struct call *c)
 {
-	char resource[KIND_API_VERSION_MAX];
+	const struct kind *k = c->kind;
 
-	call_failf(c, ERR_METHOD_NOT_ALLOWED,
-		   "%s%s%.*s%s is not for this server: it runs no %s, and needs none to serve what "
-		   "it lists. Skip this step of the installation",
-		   kind_resource_name(c->kind, resource), c->info.name.len ? " \"" : "",
-		   SPAN_ARGS(c->info.name), c->info.name.len ? "\"" : "", c->kind->plural);
-	call_finish(c);
-}
-
-static void refuse_pod(struct call *c)
-{
-	call_failf(c, ERR_METHOD_NOT_ALLOWED,
-		   "pods are not created here: they are those of jobs, on the member clusters. "
-		   "Submit a Job with this template instead");
-	call_finish(c);
+	return k->verbs == KIND_VERBS_READ &&
+	       (k->type == TYPE_SERVICE || k->type == TYPE_POD || k->type == TYPE_NODE);
 }
 
 /* A path of a definition's group that leads nowhere is no page; of another, no resource. */
@@ -171,14 +161,9 @@ static void to_object(struct call *c)
 {
 	enum api_verb v = c->info.verb;
 	bool sub = c->info.subresource.len > 0;
-	/* None are here, and clients list them unasked (get all, cluster-info), so they may. */
-	if (c->kind->type == TYPE_SERVICE && c->kind->verbs == KIND_VERBS_READ &&
-	    !verb_is_served(c->kind, v)) {
-		refuse_kind(c);
-		return;
-	}
-	if (c->kind->type == TYPE_POD && v == API_CREATE && !sub && !verb_is_served(c->kind, v)) {
-		refuse_pod(c);
+	/* Services are none; clients list them unasked (get all, cluster-info), so they may. */
+	if (is_foreign(c) && !verb_is_served(c->kind, v)) {
+		refusal_answer(c);
 		return;
 	}
 	if ((c->info.watch_path && c->request->method != HTTP_GET) || !verb_is_served(c->kind, v) ||
@@ -225,7 +210,7 @@ static void to_resource(struct call *c)
 			 !c->info.subresource.len)
 			to_object(c); /* clients look unasked, and there are none */
 		else
-			refuse_kind(c);
+			refusal_answer(c);
 		return;
 	}
 	if (c->kind->deprecation)
@@ -248,6 +233,9 @@ static void to_resource(struct call *c)
 		break;
 	case DOOR_TOKEN:
 		call_token_request(c);
+		break;
+	case DOOR_REFUSED:
+		refusal_answer(c);
 		break;
 	default:
 		refuse_resource(c);
