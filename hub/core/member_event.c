@@ -154,6 +154,8 @@ static void add_parts(struct buf *b, struct span json, const char *const *keys, 
 static void begin(struct core *c, struct object_writer *w, struct span ns, struct span name,
 		  const struct store_object *old, const struct member *m)
 {
+	const struct kind *kind = kind_by_type(c->kinds, TYPE_EVENT);
+	struct managed_write by = core_manager(c, kind);
 	uint8_t uid[STORE_UID_LEN];
 	auto_buf labels = BUF_INIT;
 
@@ -164,7 +166,9 @@ static void begin(struct core *c, struct object_writer *w, struct span ns, struc
 	buf_add_str(&labels, "{\"muster.dev/cluster\":");
 	buf_add_json_str(&labels, span_of(m->name));
 	buf_add_char(&labels, '}');
-	object_writer_begin(w, &(struct object_head){.kind = kind_by_type(c->kinds, TYPE_EVENT),
+	object_writer_begin(w, &(struct object_head){.kind = kind,
+						     .by = &by,
+						     .spec_only = true,
 						     .ns = ns,
 						     .name = name,
 						     .uid = uid,

@@ -91,6 +91,7 @@ static void put(struct core *c, struct span ns, const char *name, struct object_
 void recorder_write_about(struct core *c, const struct recorder_event *e)
 {
 	const struct kind *kind = event_kind(c);
+	struct managed_write by = core_manager(c, kind);
 	char name[STORE_MAX_NAME + 1], when[CLOCK_TEXT_MAX];
 	uint8_t uid[STORE_UID_LEN];
 	struct object_writer w;
@@ -102,10 +103,13 @@ void recorder_write_about(struct core *c, const struct recorder_event *e)
 	registry_new_uid(c->registry, uid);
 	(void)snprintf(name, sizeof(name), "%.*s.%016" PRIx64,
 		       (int)num_min((int64_t)e->name.len, 230), e->name.ptr, tail);
-	object_writer_begin(
-	    &w,
-	    &(struct object_head){
-		.kind = kind, .ns = e->ns, .name = span_of(name), .uid = uid, .created = c->now});
+	object_writer_begin(&w, &(struct object_head){.kind = kind,
+						      .by = &by,
+						      .spec_only = true,
+						      .ns = e->ns,
+						      .name = span_of(name),
+						      .uid = uid,
+						      .created = c->now});
 	add_involved(&w.text, e);
 	buf_addf(&w.text, ",\"type\":\"%s\",\"reason\":\"%s\",\"message\":", e->type, e->reason);
 	buf_add_json_str(&w.text, span_of(e->message));

@@ -3,6 +3,8 @@
  */
 #include "world.h"
 
+#include "base/json.h"
+
 #include <inttypes.h>
 
 static int open_world(void **state)
@@ -155,6 +157,39 @@ static void an_event_after_the_end_is_still_told(void **state)
 			    world_field(w, TYPE_JOB, "default", "one", "metadata.uid"));
 }
 
+static void assert_hubs(const struct store_object *o)
+{
+	struct span list, entry, who;
+	size_t pos = 0;
+
+	assert_int_equal(json_text_path(o->json, &list, "metadata", "managedFields", NULL), 0);
+	assert_true(json_text_next(list, &pos, NULL, &entry));
+	assert_int_equal(json_text_member(entry, "manager", &who), 0);
+	assert_true(span_is(json_text_plain(who), "musterd"));
+	assert_false(json_text_next(list, &pos, NULL, &entry));
+}
+
+static void all_events_say_that_the_hub_wrote_them(void **state)
+{
+	struct world *w = *state;
+	struct model *m = running_job(w);
+	auto_reader *r = NULL;
+	struct store_iter *it;
+	struct store_object o;
+	size_t n = 0;
+	int fail = 0;
+
+	say(w, m, "one.1", "Job", "one", model_copy(m, "default", "one")->uid, "Created", 1);
+	world_run(w);
+	assert_int_equal(store_read_begin(w->mirror, &r, NULL), 0);
+	assert_int_equal(store_iter_begin(r, &(struct store_range){.type = TYPE_EVENT}, &it, NULL),
+			 0);
+	for (; store_iter_next(it, &o, &fail); n++)
+		assert_hubs(&o);
+	store_iter_end(it);
+	assert_true(n > 1); /* the member's, and its own */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 
 int main(void)
@@ -165,6 +200,7 @@ int main(void)
 	    TEST(events_of_pods_are_told_of_the_pod_and_once_of_the_job),
 	    TEST(an_event_that_comes_before_its_pod_waits_for_it),
 	    TEST(an_event_after_the_end_is_still_told),
+	    TEST(all_events_say_that_the_hub_wrote_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
