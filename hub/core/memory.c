@@ -27,6 +27,8 @@ static int born(struct core *c, struct err *reterr)
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(names); i++)
 		r = registry_ensure_namespace(c->batch, names[i], reterr);
 	if (r == 0)
+		r = registry_ensure_system_classes(c->batch, reterr);
+	if (r == 0)
 		r = registry_seed_definitions(c->batch, reterr);
 	if (r == 0)
 		r = registry_commit(c->batch, reterr);

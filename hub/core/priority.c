@@ -9,30 +9,13 @@ struct class
 	bool is_default, never_preempts;
 };
 
-/* Kubernetes is born with these two. */
-static const struct {
-	const char *name;
-	int32_t value;
-} system_classes[] = {
-    {"system-cluster-critical", 2000000000},
-    {"system-node-critical", 2000001000},
-};
-
 bool priority_value(const struct core *c, struct span name, int32_t *ret)
 {
 	const struct class *k = map_get(&c->priority_classes, name);
 
-	if (k) {
+	if (k)
 		*ret = k->value;
-		return true;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(system_classes); i++) {
-		if (span_is(name, system_classes[i].name)) {
-			*ret = system_classes[i].value;
-			return true;
-		}
-	}
-	return false;
+	return k;
 }
 
 void priority_resolve(const struct core *c, struct job *j)

@@ -449,7 +449,7 @@ int core_put(struct core *c, const struct kind *kind, struct span ns, struct spa
 	     struct object_draft *take_draft);
 void core_delete(struct core *c, const struct kind *kind, struct span ns, struct span name);
 /* The core as managedFields name it, writing now. */
-#define CORE_MANAGER "musterd"
+#define CORE_MANAGER REGISTRY_MANAGER
 struct managed_write core_manager(const struct core *c, const struct kind *kind);
 /* object_draft_splice_status() of what the core says by itself, and managedFields tell so. */
 int core_splice_status(const struct core *c, const struct kind *kind, const struct store_object *o,

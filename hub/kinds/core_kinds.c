@@ -5,6 +5,7 @@
 #include "kinds/pod_defaults.h"
 #include "kinds/pod_template.h"
 #include "kinds/refuse.h"
+#include "kinds/system_classes.h"
 #include "kube/names.h"
 
 #define NAMESPACE_NAME_LABEL "kubernetes.io/metadata.name"
@@ -300,32 +301,40 @@ void event_validate(const struct kind *k, const struct cJSON *object, const stru
 
 /* ---- PriorityClass ---- */
 
-#define HIGHEST_USER_PRIORITY 1000000000
-
-static const struct {
-	const char *name;
-	int64_t value;
-} system_classes[] = {
-    {"system-cluster-critical", 2000000000},
-    {"system-node-critical", 2000001000},
-};
-
-static bool is_system_class(const char *name, int64_t value)
+static void refuse_priority_change(const struct cJSON *old, const struct cJSON *object,
+				   struct field_errors *errors)
 {
-	for (size_t i = 0; i < ARRAY_LEN(system_classes); i++)
-		if (strcmp(system_classes[i].name, name) == 0)
-			return system_classes[i].value == value;
-	return false;
+	if (!json_equal(json_get(old, "value"), json_get(object, "value")))
+		refuse(errors, FIELD_FORBIDDEN, NULL, "may not be changed in an update.", "value");
+	refuse_change(errors, json_get(old, "preemptionPolicy"),
+		      json_get(object, "preemptionPolicy"), "preemptionPolicy");
 }
 
-static void refuse_priority_change(const struct cJSON *old, const struct cJSON *object,
-				   const char *field, struct field_errors *errors)
+/* Upstream's admission: no other name may begin so, and its value is what it was born with. */
+static void check_reserved(const char *name, const struct cJSON *object,
+			   struct field_errors *errors)
 {
-	const struct cJSON *a = json_get(old, field), *b = json_get(object, field);
+	const struct system_class *c = system_class_find(span_of(name));
+	char words[200], all[300];
+	int64_t value = 0;
 
-	if (a && b ? !json_equal(a, b) : a != b)
-		refuse(errors, FIELD_FORBIDDEN, NULL, "may not be changed in an update.", "%s",
-		       field);
+	(void)json_int64(object, "value", &value);
+	if (!c)
+		(void)snprintf(words, sizeof(words), "%.120s is not a known system priority class",
+			       name);
+	else if (value != c->value)
+		(void)snprintf(words, sizeof(words), "value of %s PriorityClass must be %d", name,
+			       c->value);
+	else if (json_bool(object, "globalDefault", false))
+		(void)snprintf(words, sizeof(words),
+			       "globalDefault of %s PriorityClass must be false", name);
+	else
+		return;
+	(void)snprintf(
+	    all, sizeof(all),
+	    "priority class names with 'system-' prefix are reserved for system use only. error: %s",
+	    words);
+	refuse(errors, FIELD_FORBIDDEN, NULL, all, "metadata.name");
 }
 
 void priority_class_validate(const struct kind *k, const struct cJSON *object,
@@ -336,18 +345,13 @@ void priority_class_validate(const struct kind *k, const struct cJSON *object,
 
 	(void)k;
 	(void)json_int64(object, "value", &value);
-	if (name && strncmp(name, "system-", 7) == 0) {
-		if (!is_system_class(name, value))
-			refuse(errors, FIELD_FORBIDDEN, NULL,
-			       "priority class names with 'system-' prefix are reserved for system "
-			       "use only",
-			       "metadata.name");
-	} else if (value > HIGHEST_USER_PRIORITY) {
+	if (w->old) {
+		refuse_priority_change(w->old, object, errors);
+		return;
+	}
+	if (name && strncmp(name, SYSTEM_CLASS_PREFIX, strlen(SYSTEM_CLASS_PREFIX)) == 0)
+		check_reserved(name, object, errors);
+	else if (value > HIGHEST_USER_PRIORITY)
 		refuse(errors, FIELD_FORBIDDEN, NULL,
 		       "maximum allowed value of a user defined priority is 1000000000", "value");
-	}
-	if (w->old) {
-		refuse_priority_change(w->old, object, "value", errors);
-		refuse_priority_change(w->old, object, "preemptionPolicy", errors);
-	}
 }

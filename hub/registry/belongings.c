@@ -43,7 +43,8 @@ static bool is_published(const struct cJSON *object, const char *root_ca)
 	       strcmp(about, ABOUT) == 0;
 }
 
-static int publish(struct registry_batch *b, struct span ns, struct cJSON *object)
+static int publish(struct registry_batch *b, struct span ns, const struct cJSON *old,
+		   struct cJSON *object)
 {
 	const struct kind *k = b->reg->config_map_kind;
 	struct cJSON *metadata = json_ensure_object(object, "metadata"), *data = json_object();
@@ -54,6 +55,7 @@ static int publish(struct registry_batch *b, struct span ns, struct cJSON *objec
 	json_set_str(json_ensure_object(metadata, "annotations"), ABOUT_KEY, ABOUT);
 	json_set_str(data, ROOT_KEY, b->reg->belongings.root_ca);
 	json_set(object, "data", data);
+	registry_record(b, k, "", old, object);
 	rc = object_draft_from_tree(k, object, &d, &why);
 	if (rc)
 		batch_break(b, &why);
@@ -64,7 +66,7 @@ static int ensure_root_ca(struct registry_batch *b, struct span ns)
 {
 	const struct kind *k = b->reg->config_map_kind;
 	const char *root_ca = b->reg->belongings.root_ca;
-	auto_json *object = NULL;
+	auto_json *object = NULL, *old = NULL;
 	struct store_object o;
 	int rc;
 
@@ -77,9 +79,11 @@ static int ensure_root_ca(struct registry_batch *b, struct span ns)
 		return 0; /* its end brings us back */
 	else if (!rc)
 		rc = object_tree(&o, &object, NULL);
-	if (!object)
-		return rc;
-	return is_published(object, root_ca) ? 0 : publish(b, ns, object);
+	if (!object || is_published(object, root_ca))
+		return object ? 0 : rc;
+	if (!rc)
+		old = json_dup(object);
+	return publish(b, ns, old, object);
 }
 
 static int ensure_account(struct registry_batch *b, struct span ns)

@@ -224,13 +224,16 @@ static int give_type(struct registry_batch *b, const struct definitions_item *it
 	return 0;
 }
 
-static int put(struct registry_batch *b, const struct store_object *o, const struct cJSON *tree)
+static int put(struct registry_batch *b, const struct store_object *o, const struct cJSON *before,
+	       struct cJSON *tree)
 {
 	struct object_draft draft;
 	struct err why = ERR_INIT;
 	const struct kind *k = b->reg->definitions.kind;
-	int rc = object_draft_from_tree(k, tree, &draft, &why);
+	int rc;
 
+	registry_record(b, k, "status", before, tree);
+	rc = object_draft_from_tree(k, tree, &draft, &why);
 	if (rc) {
 		batch_break(b, &why);
 		return rc;
@@ -259,7 +262,7 @@ static int settle(struct registry_batch *b, struct definitions_item *it,
 	if (json_equal(before, tree))
 		return 0;
 	*rows -= 1;
-	return put(b, o, tree);
+	return put(b, o, before, tree);
 }
 
 /* Removes objects of the type. *ret_left: some stay, because of their finalizers; 1: done. */
@@ -310,11 +313,12 @@ static int end(struct registry_batch *b, struct definitions_item *it, const stru
 		return rc;
 	}
 	if (left) {
+		auto_json *before = json_dup(tree);
 		db->waiting = true;
 		if (!definition_status_terminating(tree, registry_now(b)))
 			return 0;
 		*rows -= 1;
-		return put(b, o, tree);
+		return put(b, o, before, tree);
 	}
 	char key[64];
 	registry_delete_aux(b, false, STORE_AUX_SETTING, type_key(it->uid, key));

@@ -3,6 +3,7 @@
  * known to be good. Words follow apimachinery (kubernetes-api.md 1.6).
  */
 #include "base/buf.h"
+#include "kinds/system_classes.h"
 #include "registry/edit.h"
 #include "registry/owner_refs.h"
 #include "registry/registry_priv.h"
@@ -204,6 +205,12 @@ static int execute_delete(struct registry_batch *b, struct command *c)
 	if (c->kind == b->reg->namespace_kind && namespaces_is_immortal(span_of(c->name)))
 		return err_set(&c->err, ERR_FORBIDDEN,
 			       "namespaces \"%s\" is forbidden: this namespace may not be deleted",
+			       c->name);
+	if (c->kind == b->reg->priority_class_kind && c->kind &&
+	    system_class_find(span_of(c->name)))
+		return err_set(&c->err, ERR_FORBIDDEN,
+			       "priorityclasses.scheduling.k8s.io \"%s\" is forbidden: this is a "
+			       "system priority class and cannot be deleted",
 			       c->name);
 	c->revision = old.revision;
 	if (c->dry_run) {

@@ -1,5 +1,7 @@
 #include "registry/registry.h"
 #include "base/json.h"
+#include "kinds/system_classes.h"
+#include "kube/managed_fields.h"
 #include "registry/edit.h"
 #include "registry/registry_priv.h"
 #include <assert.h>
@@ -19,6 +21,8 @@ int registry_open(const struct registry_options *o, struct registry **ret, struc
 	    kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("ServiceAccount"));
 	r->config_map_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("ConfigMap"));
 	r->event_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("Event"));
+	r->priority_class_kind =
+	    kind_by_gvk(o->kinds, SPAN("scheduling.k8s.io"), SPAN("v1"), SPAN("PriorityClass"));
 	int rc = definitions_load(r, reterr);
 	if (!rc)
 		rc = garbage_load(r, reterr);
@@ -145,12 +149,40 @@ struct cJSON *registry_new_tree(struct registry_batch *b, const struct kind *k, 
 	return o;
 }
 
+void registry_record(struct registry_batch *b, const struct kind *k, const char *subresource,
+		     const struct cJSON *old, struct cJSON *now)
+{
+	struct managed_write by = {.kinds = b->reg->options.kinds,
+				   .kind = k,
+				   .manager = REGISTRY_MANAGER,
+				   .subresource = subresource,
+				   .now = b->now};
+	auto_json *read = NULL;
+	auto_buf text = BUF_INIT;
+
+	if (!old) {
+		managed_record(&by, NULL, now, NULL);
+		return;
+	}
+	/* What was made holds values as text, which equal none that were parsed. */
+	json_print(now, &text);
+	if (json_parse(buf_span(&text), NULL, &read, NULL) < 0)
+		return;
+	managed_record(&by, old, read, NULL);
+	struct cJSON *list = json_take(json_get(read, "metadata"), "managedFields");
+	if (list)
+		json_set(json_get(now, "metadata"), "managedFields", list);
+}
+
 int registry_put_tree(struct registry_batch *b, const struct kind *k, struct span ns,
-		      const char *name, const struct cJSON *tree)
+		      const char *name, struct cJSON *tree)
 {
 	struct object_draft d;
 	struct err why = ERR_INIT;
-	int rc = object_draft_from_tree(k, tree, &d, &why);
+	int rc;
+
+	registry_record(b, k, "", NULL, tree);
+	rc = object_draft_from_tree(k, tree, &d, &why);
 	if (!rc && k == b->reg->namespace_kind) {
 		rc = edit_namespace_birth(k, &d, span_of(name), &why);
 		if (rc)
@@ -174,6 +206,29 @@ int registry_ensure_namespace(struct registry_batch *b, const char *name, struct
 	}
 	if (!rc)
 		rc = belongings_ensure(b, span_of(name));
+	if (rc && b->broken.kind != ERR_NONE && reterr)
+		*reterr = b->broken;
+	return rc;
+}
+
+int registry_ensure_system_classes(struct registry_batch *b, struct err *reterr)
+{
+	const struct kind *k = b->reg->priority_class_kind;
+	struct store_object o;
+	int rc = 0;
+
+	for (size_t i = 0; k && !rc && i < SYSTEM_CLASSES; i++) {
+		const struct system_class *c = &system_classes[i];
+		rc = registry_get(b, k, SPAN(""), span_of(c->name), &o);
+		if (rc != -ENOENT)
+			continue;
+		auto_json *tree = registry_new_tree(b, k, SPAN(""), c->name);
+		json_set_int(json_get(tree, "metadata"), "generation", 1);
+		json_set_int(tree, "value", c->value);
+		json_set_str(tree, "description", c->description);
+		json_set_str(tree, "preemptionPolicy", "PreemptLowerPriority");
+		rc = registry_put_tree(b, k, SPAN(""), c->name, tree);
+	}
 	if (rc && b->broken.kind != ERR_NONE && reterr)
 		*reterr = b->broken;
 	return rc;

@@ -26,8 +26,9 @@
  *  - CustomResourceDefinitions: names, type numbers, the set of kinds, deletion with their objects
  *    (registry/definitions.h);
  *  - Events older than their time to live are deleted, found by a walk now and then.
- * What it does not: generation, defaulting, validation, managed fields (the workers did), quota,
- * dispatch.
+ *  - the system's PriorityClasses stay.
+ * What it does not: generation, defaulting, validation, managed fields (the workers did; of what
+ * the registry writes itself it is the manager), quota, dispatch.
  *
  * Mirror and truth are two transactions: the mirror's comes first, since what it holds can be
  * learned again; a truth that then fails leaves rows in the mirror that repeat harmlessly.
@@ -47,6 +48,9 @@
 struct registry;
 struct kind_source;
 struct registry_batch;
+
+/* The server's own name in metadata.managedFields. */
+#define REGISTRY_MANAGER "musterd"
 
 struct registry_options {
 	const struct kind_set *kinds; /* borrowed, as are the stores */
@@ -145,6 +149,8 @@ int registry_seed_definitions(struct registry_batch *b, struct err *reterr) MUST
 /* A namespace with all that belongs to it, unless it exists. Three rows. */
 int registry_ensure_namespace(struct registry_batch *b, const char *name,
 			      struct err *reterr) MUST_CHECK;
+/* The two PriorityClasses that a cluster is born with, unless they exist. Two rows. */
+int registry_ensure_system_classes(struct registry_batch *b, struct err *reterr) MUST_CHECK;
 
 /* ---- commands ---- */
 

@@ -61,7 +61,8 @@ struct registry_batch {
 
 struct registry {
 	struct registry_options options;
-	const struct kind *namespace_kind, *service_account_kind, *config_map_kind, *event_kind;
+	const struct kind *namespace_kind, *service_account_kind, *config_map_kind, *event_kind,
+	    *priority_class_kind;
 	usec last_now;
 	uint64_t random;
 	struct garbage garbage;
@@ -75,8 +76,12 @@ struct registry {
 /* registry.c: objects that the registry itself makes. Owned. */
 struct cJSON *registry_new_tree(struct registry_batch *b, const struct kind *k, struct span ns,
 				const char *name);
+/* With us as the manager of all that is in it. */
 int registry_put_tree(struct registry_batch *b, const struct kind *k, struct span ns,
-		      const char *name, const struct cJSON *tree) MUST_CHECK;
+		      const char *name, struct cJSON *tree) MUST_CHECK;
+/* Records in `now` what we changed of `old` (NULL: we made it) through a door: "", "status". */
+void registry_record(struct registry_batch *b, const struct kind *k, const char *subresource,
+		     const struct cJSON *old, struct cJSON *now);
 /* registry_options.in_use says so. */
 bool registry_in_use(const struct registry *r, const struct kind *k, const struct store_object *o);
 

@@ -86,6 +86,8 @@ static int open_registry(struct front *f, const struct front_options *o, struct 
 	for (size_t i = 0; !r && i < ARRAY_LEN(names); i++)
 		r = registry_ensure_namespace(b, names[i], reterr);
 	if (!r)
+		r = registry_ensure_system_classes(b, reterr);
+	if (!r)
 		r = registry_commit(b, reterr);
 	registry_end(b);
 	return r;

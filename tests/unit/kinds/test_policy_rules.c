@@ -128,12 +128,14 @@ static void a_priority_class_is_fixed_and_bounded(void **state)
 	expect_wrong(
 	    TYPE_PRIORITY_CLASS, "{'metadata':{'name':'system-x'},'value':1}",
 	    "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved "
-	    "for system use only\n");
+	    "for system use only. error: system-x is not a known system priority class\n");
+	expect_wrong(TYPE_PRIORITY_CLASS,
+		     "{'metadata':{'name':'system-node-critical'},'value':2000001000}", "");
 	expect_wrong(TYPE_PRIORITY_CLASS, "{'metadata':{'name':'zero'}}", "");
 	expect_wrong_update(TYPE_PRIORITY_CLASS, "{'metadata':{'name':'p'},'value':1}",
 			    "{'metadata':{'name':'p'},'value':2,'preemptionPolicy':'Never'}",
 			    "value: Forbidden: may not be changed in an update.\n"
-			    "preemptionPolicy: Forbidden: may not be changed in an update.\n");
+			    "preemptionPolicy: Invalid value: \"Never\": field is immutable\n");
 }
 
 int main(void)

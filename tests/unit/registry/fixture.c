@@ -2,19 +2,23 @@
 #include "base/json.h"
 #include "kube/schema.h"
 
+static const struct schema any_object = {.type = SCHEMA_OBJECT, .flags = SCHEMA_KEEP_UNKNOWN};
 const struct kind kind_namespace = {.type = 1,
 				    .group = "",
 				    .version = "v1",
 				    .kind = "Namespace",
 				    .plural = "namespaces",
 				    .singular = "namespace",
-				    .scope = KIND_CLUSTER};
+				    .scope = KIND_CLUSTER,
+				    .has_status = true,
+				    .schema = &any_object};
 const struct kind kind_config_map = {.type = 2,
 				     .group = "",
 				     .version = "v1",
 				     .kind = "ConfigMap",
 				     .plural = "configmaps",
-				     .singular = "configmap"};
+				     .singular = "configmap",
+				     .schema = &any_object};
 const struct kind kind_account = {.type = 4,
 				  .group = "",
 				  .version = "v1",
@@ -42,7 +46,6 @@ const struct kind kind_training = {.type = 33,
 				   .plural = "trainings",
 				   .singular = "training",
 				   .is_job = true};
-static const struct schema any_object = {.type = SCHEMA_OBJECT, .flags = SCHEMA_KEEP_UNKNOWN};
 static const struct schema_field definition_fields[] = {
     {.name = "metadata", .schema = &any_object, .description = ""}};
 static const struct schema definition_schema = {.type = SCHEMA_OBJECT,
@@ -58,8 +61,8 @@ const struct kind kind_definition = {.type = 96,
 				     .scope = KIND_CLUSTER,
 				     .has_status = true,
 				     .schema = &definition_schema};
-static const struct kind *const list[] = {&kind_namespace, &kind_config_map, &kind_account,
-					  &kind_event,	   &kind_job,	     &kind_training,
+static const struct kind *const list[] = {&kind_namespace,  &kind_config_map, &kind_account,
+					  &kind_event,	    &kind_job,	      &kind_training,
 					  &kind_definition};
 static const struct kind_set kinds = {list, ARRAY_LEN(list)};
 
