@@ -3,6 +3,7 @@
 #include "base/compat.h"
 #include "base/json.h"
 #include "kube/kind.h"
+#include "registry/condition.h"
 
 static const char *word(const struct cJSON *o, const char *key)
 {
@@ -64,36 +65,6 @@ const char *definition_status_conflict(const struct definition_names *n, const s
 	return NULL;
 }
 
-static bool set_condition(struct cJSON *status, const char *type, bool is, const char *reason,
-			  const char *message, usec now)
-{
-	struct cJSON *list = json_get(status, "conditions"), *c = NULL;
-	const char *value = is ? "True" : "False";
-	char time[CLOCK_TEXT_MAX];
-
-	if (!json_is(list, JSON_ARRAY)) {
-		list = json_array();
-		json_set(status, "conditions", list);
-	}
-	json_foreach (list, it)
-		if (json_str(it, "type") && !strcmp(json_str(it, "type"), type))
-			c = it;
-	if (c && !strcmp(word(c, "status"), value) && !strcmp(word(c, "reason"), reason) &&
-	    !strcmp(word(c, "message"), message))
-		return false;
-	if (!c) {
-		c = json_object();
-		json_append(list, c);
-	}
-	if (strcmp(word(c, "status"), value) != 0)
-		json_set_str(c, "lastTransitionTime", clock_format(now, time));
-	json_set_str(c, "message", message);
-	json_set_str(c, "reason", reason);
-	json_set_str(c, "status", value);
-	json_set_str(c, "type", type);
-	return true;
-}
-
 void definition_status_set(struct cJSON *object, const char *taken, const char *reason, usec now)
 {
 	struct cJSON *status = json_ensure_object(object, "status");
@@ -104,18 +75,18 @@ void definition_status_set(struct cJSON *object, const char *taken, const char *
 		return;
 	if (taken) {
 		(void)snprintf(message, sizeof(message), "\"%.300s\" is already in use", taken);
-		set_condition(status, "NamesAccepted", false, reason, message, now);
+		condition_set(status, "NamesAccepted", false, reason, message, now);
 		/* Once established it stays so: its objects are there. */
 		json_foreach (json_get(status, "conditions"), it)
 			if (!strcmp(word(it, "type"), "Established") &&
 			    !strcmp(word(it, "status"), "True"))
 				return;
-		set_condition(status, "Established", false, "NotAccepted",
+		condition_set(status, "Established", false, "NotAccepted",
 			      "not all names are accepted", now);
 		return;
 	}
-	set_condition(status, "NamesAccepted", true, "NoConflicts", message, now);
-	set_condition(status, "Established", true, "InitialNamesAccepted",
+	condition_set(status, "NamesAccepted", true, "NoConflicts", message, now);
+	condition_set(status, "Established", true, "InitialNamesAccepted",
 		      "the initial names have been accepted", now);
 	if (!json_equal(json_get(status, "acceptedNames"), names))
 		json_set(status, "acceptedNames", json_dup(names));
@@ -125,7 +96,7 @@ bool definition_status_terminating(struct cJSON *object, usec now)
 {
 	struct cJSON *status = json_ensure_object(object, "status");
 
-	return status && set_condition(status, "Terminating", true, "InstanceDeletionInProgress",
+	return status && condition_set(status, "Terminating", true, "InstanceDeletionInProgress",
 				       "CustomResource deletion is in progress", now);
 }
 

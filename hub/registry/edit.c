@@ -147,6 +147,23 @@ int edit_namespace_emptied(struct registry_batch *b, const struct kind *k,
 	return *ret_others && changed ? put_tree(b, k, o, tree) : 0;
 }
 
+int edit_namespace_status(struct registry_batch *b, const struct kind *k,
+			  const struct store_object *o, const struct namespace_tally *t,
+			  bool *ret_changed)
+{
+	auto_json *tree = NULL, *before = NULL;
+	struct cJSON *meta;
+	int rc = parse(b, o, &tree, &meta);
+	if (rc)
+		return rc;
+	before = json_dup(tree);
+	*ret_changed = namespace_status_set(tree, t, registry_now(b));
+	if (!*ret_changed)
+		return 0;
+	registry_record(b, k, "status", before, tree);
+	return put_tree(b, k, o, tree);
+}
+
 int edit_namespace_birth(const struct kind *k, struct object_draft *draft, struct span name,
 			 struct err *reterr)
 {

@@ -7,6 +7,7 @@
  * orphans and births of namespaces, not for the daily path. All return 0 or a negative errno.
  */
 #include "kube/meta.h"
+#include "registry/namespace_status.h"
 #include "registry/registry.h"
 
 #define EDIT_FOREGROUND META_FOREGROUND
@@ -27,6 +28,10 @@ int edit_drop_owner(struct registry_batch *b, const struct kind *k, const struct
  * `kubernetes` leaves the list, and they are told by that. *ret_others: whether there are any. */
 int edit_namespace_emptied(struct registry_batch *b, const struct kind *k,
 			   const struct store_object *o, bool *ret_others) MUST_CHECK;
+/* What remains in a namespace that goes, as its conditions. *ret_changed: they were others. */
+int edit_namespace_status(struct registry_batch *b, const struct kind *k,
+			  const struct store_object *o, const struct namespace_tally *t,
+			  bool *ret_changed) MUST_CHECK;
 /* The label and the finalizer that every namespace is born with, put into a draft. */
 int edit_namespace_birth(const struct kind *k, struct object_draft *draft, struct span name,
 			 struct err *reterr) MUST_CHECK;

@@ -11,6 +11,9 @@
 /* Objects looked at per step, removed or not. */
 #define STEP_OBJECTS 256
 #define ROWS_EACH    2
+/* How long after a walk another counts what has changed since; longer where much remains. */
+#define COUNT_AGAIN	 (2 * USEC_PER_SEC)
+#define COUNT_AGAIN_EACH 100
 
 bool namespaces_is_immortal(struct span name)
 {
@@ -22,6 +25,7 @@ static void item_done(struct namespaces_item *it)
 {
 	free(it->name);
 	free(it->after);
+	namespace_tally_clear(&it->tally);
 }
 
 void namespaces_done(struct namespaces *n)
@@ -34,6 +38,7 @@ void namespaces_done(struct namespaces *n)
 void namespaces_batch_clear(struct namespaces_batch *nb)
 {
 	free(nb->after);
+	namespace_tally_clear(&nb->tally);
 	*nb = (struct namespaces_batch){0};
 }
 
@@ -60,17 +65,28 @@ int namespaces_load(struct registry *r, struct err *reterr)
 	return failed ? err_set(reterr, ERR_INTERNAL, "cannot read the namespaces") : 0;
 }
 
-static struct namespaces_item *first_due(const struct namespaces *n)
+static usec due_of(const struct namespaces_item *it)
+{
+	if (!it->waiting)
+		return 0;
+	return it->stale ? it->again : INT64_MAX;
+}
+
+static struct namespaces_item *first_due(const struct namespaces *n, usec now)
 {
 	vec_foreach (&n->terminating, it)
-		if (!it->waiting)
+		if (due_of(it) <= now)
 			return it;
 	return NULL;
 }
 
-bool namespaces_is_due(const struct namespaces *n)
+usec namespaces_due(const struct namespaces *n)
 {
-	return first_due(n) != NULL;
+	usec due = INT64_MAX;
+
+	vec_foreach (&n->terminating, it)
+		due = due_of(it) < due ? due_of(it) : due;
+	return due;
 }
 
 /* The walk goes over the compiled kinds, then the users' stored ones, which need not be served. */
@@ -100,6 +116,7 @@ struct walk {
 	struct namespaces_item at; /* progress; `after` is owned, `name` borrowed */
 	size_t looked;
 	size_t *rows;
+	bool told;
 };
 
 /* Removes what it may of one kind. 1 when the kind is done, 0 when the step is, or an error. */
@@ -126,6 +143,8 @@ static int walk_kind(struct walk *w)
 		}
 		struct span name = arena_span(&b->mem, o.key.name);
 		bool stays = (o.flags & OBJECT_HAS_FINALIZERS) || registry_in_use(b->reg, k, &o);
+		if (stays)
+			namespace_tally_add(&w->at.tally, k, &o);
 		if (!(o.flags & OBJECT_DELETING) || !stays) {
 			rc = registry_remove(b, k, span_of(w->at.name), name, PROPAGATE_BACKGROUND);
 			*w->rows -= ROWS_EACH;
@@ -162,6 +181,17 @@ static bool is_empty(struct registry_batch *b, const char *name)
 	return true;
 }
 
+static void tell(struct walk *w)
+{
+	struct registry_batch *b = w->b;
+	const struct kind *k = b->reg->namespace_kind;
+	struct store_object o;
+
+	if (registry_get(b, k, SPAN(""), span_of(w->at.name), &o) == 0 &&
+	    edit_namespace_status(b, k, &o, &w->at.tally, &w->told) == 0 && w->told)
+		*w->rows -= *w->rows > 0;
+}
+
 static bool end_walk(struct walk *w)
 {
 	struct registry_batch *b = w->b;
@@ -171,8 +201,10 @@ static bool end_walk(struct walk *w)
 	w->at.kind = 0;
 	free(w->at.after);
 	w->at.after = NULL;
+	w->at.again = registry_now(b) + COUNT_AGAIN + (usec)w->at.remaining * COUNT_AGAIN_EACH;
 	if (w->at.remaining) {
 		w->at.waiting = true;
+		tell(w);
 		return false;
 	}
 	if (!is_empty(b, w->at.name))
@@ -181,23 +213,29 @@ static bool end_walk(struct walk *w)
 	int rc = registry_get(b, k, SPAN(""), name, &o);
 	if (rc == 0)
 		rc = edit_namespace_emptied(b, k, &o, &others);
-	if (rc == 0 && (others || (o.flags & OBJECT_HAS_FINALIZERS)))
+	if (rc == 0 && (others || (o.flags & OBJECT_HAS_FINALIZERS))) {
 		w->at.waiting = true;
-	else if (rc == 0 && registry_delete(b, k, SPAN(""), name, PROPAGATE_BACKGROUND))
+		tell(w);
+	} else if (rc == 0 && registry_delete(b, k, SPAN(""), name, PROPAGATE_BACKGROUND)) {
 		return true;
+	}
 	return false;
 }
 
 bool namespaces_work(struct registry_batch *b, size_t *rows)
 {
 	struct namespaces *n = &b->reg->namespaces;
-	struct namespaces_item *it = first_due(n);
+	struct namespaces_item *it = first_due(n, registry_now(b));
 	if (!it || *rows <= ROWS_EACH)
 		return it != NULL;
 	struct walk w = {.b = b, .at = *it, .rows = rows};
 	w.at.after = xstrdup(it->after);
+	w.at.tally = (struct namespace_tally){0};
+	w.at.waiting = false;
 	if (w.at.kind == 0 && !w.at.after)
 		w.at.remaining = 0;
+	else
+		namespace_tally_copy(&it->tally, &w.at.tally);
 	size_t n_kinds = n_places(b->reg->options.kinds);
 	int rc = 1;
 	while (w.at.kind < n_kinds && rc == 1) {
@@ -217,7 +255,10 @@ bool namespaces_work(struct registry_batch *b, size_t *rows)
 						  .kind = w.at.kind,
 						  .remaining = w.at.remaining,
 						  .after = w.at.after,
-						  .waiting = w.at.waiting};
+						  .waiting = w.at.waiting,
+						  .told = w.told,
+						  .again = w.at.again,
+						  .tally = w.at.tally};
 	return more;
 }
 
@@ -239,7 +280,8 @@ static struct namespaces_item *find_item(struct namespaces *n, struct span name)
 	return NULL;
 }
 
-static void namespace_changed(struct namespaces *n, const struct registry_change *c)
+/* ours: only its conditions, as far as we know. */
+static void namespace_changed(struct namespaces *n, const struct registry_change *c, bool ours)
 {
 	struct span name = c->object.key.name;
 	struct namespaces_item *it = find_item(n, name);
@@ -247,7 +289,7 @@ static void namespace_changed(struct namespaces *n, const struct registry_change
 		if (!it)
 			vec_push(&n->terminating,
 				 (struct namespaces_item){.name = xstrndup(name.ptr, name.len)});
-		else
+		else if (!ours)
 			it->waiting = false; /* perhaps its finalizers went */
 	} else if (c->op == STORE_DELETE && it) {
 		item_done(it);
@@ -259,12 +301,13 @@ static void namespace_changed(struct namespaces *n, const struct registry_change
 
 /* Something that was waiting for its finalizers went. Counted low rather than high: too low
  * costs one more walk, too high would wait for ever. */
-static void object_went(struct namespaces *n, const struct registry_change *c)
+static void object_changed(struct namespaces *n, const struct registry_change *c)
 {
-	if (!(c->object.flags & OBJECT_DELETING) || !c->object.key.ns.len)
-		return;
-	struct namespaces_item *it = find_item(n, c->object.key.ns);
+	struct namespaces_item *it = c->object.key.ns.len ? find_item(n, c->object.key.ns) : NULL;
 	if (!it)
+		return;
+	it->stale = true;
+	if (c->op != STORE_DELETE || !(c->object.flags & OBJECT_DELETING))
 		return;
 	if (it->remaining)
 		it->remaining--;
@@ -276,6 +319,7 @@ void namespaces_committed(struct registry_batch *b)
 {
 	struct namespaces *n = &b->reg->namespaces;
 	struct namespaces_batch *nb = &b->namespaces;
+	struct span told = SPAN_NONE;
 	if (nb->moved) {
 		struct namespaces_item *it = &n->terminating.items[nb->item];
 		free(it->after);
@@ -283,12 +327,18 @@ void namespaces_committed(struct registry_batch *b)
 		it->kind = nb->kind;
 		it->remaining = nb->remaining;
 		it->waiting = nb->waiting;
+		it->again = nb->again;
+		it->stale = it->stale && !nb->waiting;
+		namespace_tally_clear(&it->tally);
+		it->tally = nb->tally;
+		if (nb->told)
+			told = arena_span(&b->mem, span_of(it->name));
 		*nb = (struct namespaces_batch){0};
 	}
 	vec_foreach (&b->changes, c) {
 		if (c->kind == b->reg->namespace_kind)
-			namespace_changed(n, c);
-		else if (n->terminating.len && c->op == STORE_DELETE)
-			object_went(n, c);
+			namespace_changed(n, c, told.ptr && span_eq(told, c->object.key.name));
+		else if (n->terminating.len)
+			object_changed(n, c);
 	}
 }

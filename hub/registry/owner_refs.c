@@ -42,13 +42,20 @@ bool owner_refs_next(const struct store_object *o, size_t *pos, struct owner_ref
 	return false;
 }
 
-bool owner_refs_has_finalizer(const struct store_object *o, const char *finalizer)
+bool owner_refs_next_finalizer(const struct store_object *o, size_t *pos, struct span *ret)
 {
 	struct span list, one, key = SPAN_NONE;
-	if (!metadata_list(o, "finalizers", &list))
+	if (!metadata_list(o, "finalizers", &list) || !json_text_next(list, pos, &key, &one))
 		return false;
-	for (size_t pos = 0; json_text_next(list, &pos, &key, &one);)
-		if (span_is(json_text_plain(one), finalizer))
+	*ret = json_text_plain(one);
+	return true;
+}
+
+bool owner_refs_has_finalizer(const struct store_object *o, const char *finalizer)
+{
+	struct span one;
+	for (size_t pos = 0; owner_refs_next_finalizer(o, &pos, &one);)
+		if (span_is(one, finalizer))
 			return true;
 	return false;
 }

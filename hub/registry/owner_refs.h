@@ -20,6 +20,8 @@ struct owner_ref {
 /* Reads the next reference; *pos starts at 0. References that are not well formed are skipped.
  * False at the end. */
 bool owner_refs_next(const struct store_object *o, size_t *pos, struct owner_ref *ret);
+/* The next of metadata.finalizers, borrowed; *pos starts at 0. False at the end. */
+bool owner_refs_next_finalizer(const struct store_object *o, size_t *pos, struct span *ret);
 /* Whether metadata.finalizers names `finalizer`. */
 bool owner_refs_has_finalizer(const struct store_object *o, const char *finalizer);
 

@@ -1,5 +1,6 @@
 #include "registry/registry.h"
 #include "base/json.h"
+#include "base/num.h"
 #include "kinds/system_classes.h"
 #include "kube/managed_fields.h"
 #include "registry/edit.h"
@@ -123,10 +124,10 @@ bool registry_work(struct registry_batch *b, size_t max_rows)
 
 usec registry_due(const struct registry *r)
 {
-	if (garbage_is_due(&r->garbage) || namespaces_is_due(&r->namespaces) ||
-	    belongings_is_due(&r->belongings) || definitions_is_due(&r->definitions))
+	if (garbage_is_due(&r->garbage) || belongings_is_due(&r->belongings) ||
+	    definitions_is_due(&r->definitions))
 		return 0;
-	return expiry_due(&r->expiry);
+	return num_min(namespaces_due(&r->namespaces), expiry_due(&r->expiry));
 }
 
 /* ---- births made by the registry itself ---- */
