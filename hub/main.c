@@ -274,6 +274,8 @@ static int open_api(struct hub *h, const char **ret_url, struct err *reterr)
 				     &listener, reterr);
 	if (r < 0)
 		return r;
+	core_set_token_maker(h->core,
+			     &(struct token_maker){.make = api_make_secret_token, .arg = listener});
 	*ret_url = api_listener_url(listener);
 	if (h->config.kubeconfig_out)
 		r = pki_write_kubeconfig(h->pki, *ret_url, "muster", h->config.kubeconfig_out,

@@ -187,18 +187,30 @@ usec jwt_expires(const struct jwt *t)
 	return time_of(t, "exp");
 }
 
-int jwt_check_claims(const struct jwt *t, const char *issuer, usec now, usec leeway,
-		     struct err *reterr)
+static int check_claims(const struct jwt *t, const char *issuer, usec now, usec leeway,
+			bool may_last, struct err *reterr)
 {
 	const char *iss = json_str(t->claims, "iss");
 	usec exp = time_of(t, "exp"), nbf = time_of(t, "nbf");
 	if (!iss || strcmp(iss, issuer) != 0)
 		return refuse(reterr, "the token is of another issuer");
-	if (!exp || now - leeway >= exp)
+	if (!(may_last && !json_get(t->claims, "exp")) && (!exp || now - leeway >= exp))
 		return refuse(reterr, "the token has expired");
 	if (json_get(t->claims, "nbf") && (!nbf || now + leeway < nbf))
 		return refuse(reterr, "the token is not good yet");
 	return 0;
+}
+
+int jwt_check_claims(const struct jwt *t, const char *issuer, usec now, usec leeway,
+		     struct err *reterr)
+{
+	return check_claims(t, issuer, now, leeway, false, reterr);
+}
+
+int jwt_check_lasting(const struct jwt *t, const char *issuer, usec now, usec leeway,
+		      struct err *reterr)
+{
+	return check_claims(t, issuer, now, leeway, true, reterr);
 }
 
 bool jwt_is_for(const struct jwt *t, const char *audience)

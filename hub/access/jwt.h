@@ -39,6 +39,9 @@ int jwt_verify(const struct jwt *t, const struct jwk_set *keys, struct err *rete
  * differ. ERR_UNAUTHORIZED. */
 int jwt_check_claims(const struct jwt *t, const char *issuer, usec now, usec leeway,
 		     struct err *reterr) MUST_CHECK;
+/* The same of a token that something else ends: exp may be absent. */
+int jwt_check_lasting(const struct jwt *t, const char *issuer, usec now, usec leeway,
+		      struct err *reterr) MUST_CHECK;
 /* Whether `aud`, a string or a list, names the audience. */
 bool jwt_is_for(const struct jwt *t, const char *audience);
 /* exp; 0 when absent or out of range. */

@@ -1,5 +1,6 @@
 #include "api/account_token.h"
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "kinds/types.h"
 #include "kube/meta.h"
@@ -134,14 +135,16 @@ int account_token_make(const struct account_issuer *i, struct account_wish *wish
 		json_append(aud, json_new_str(wish->audiences[n]));
 	buf_addf(&sub, "system:serviceaccount:%.*s:%.*s", SPAN_ARGS(t->ns), SPAN_ARGS(t->name));
 	json_set(claims, "aud", aud);
-	json_set_int(claims, "exp", s + wish->seconds);
+	if (wish->seconds)
+		json_set_int(claims, "exp", s + wish->seconds);
 	json_set_int(claims, "iat", s);
 	json_set_str(claims, "iss", i->name);
 	json_set_str(claims, "jti", meta_new_uid(&random_source, id));
 	json_set(claims, "kubernetes.io", private_claims(t));
 	json_set_int(claims, "nbf", s);
 	json_set(claims, "sub", json_new_span(buf_span(&sub)));
-	wish->account.expires = (s + wish->seconds) * USEC_PER_SEC;
+	wish->account.expires =
+	    wish->seconds ? (s + wish->seconds) * USEC_PER_SEC : ACCOUNT_TOKEN_LASTS;
 	return jwt_sign(claims, i->keys, out, reterr);
 }
 
@@ -188,16 +191,20 @@ int account_token_verify(const struct account_issuer *i, const struct jwt *t, us
 	const struct cJSON *own = json_get(t->claims, "kubernetes.io");
 	const struct cJSON *account = json_get(own, "serviceaccount");
 	struct account_token a = {0};
+	bool lasts = !json_get(t->claims, "exp") && json_is(json_get(own, "secret"), JSON_OBJECT);
 	if (jwt_verify(t, i->keys, reterr) < 0)
 		return err_errno(ERR_UNAUTHORIZED);
-	if (jwt_check_claims(t, i->name, now, CLOCK_LEEWAY, reterr) < 0)
+	if ((lasts ? jwt_check_lasting(t, i->name, now, CLOCK_LEEWAY, reterr)
+		   : jwt_check_claims(t, i->name, now, CLOCK_LEEWAY, reterr)) < 0)
 		return err_errno(ERR_UNAUTHORIZED);
 	a.ns = text_at(own, "namespace", mem);
 	a.name = text_at(account, "name", mem);
 	a.uid = text_at(account, "uid", mem);
 	a.id = text_at(t->claims, "jti", mem);
-	a.expires = jwt_expires(t);
+	a.expires = lasts ? ACCOUNT_TOKEN_LASTS : jwt_expires(t);
 	read_bound(own, mem, &a);
+	if (lasts && !span_is(a.bound_kind, "Secret"))
+		return err_set(reterr, ERR_UNAUTHORIZED, "the token has no end");
 	if (!a.ns.len || !a.name.len || !a.uid.len || !names_its_subject(t, &a))
 		return err_set(reterr, ERR_UNAUTHORIZED, "the token names no service account");
 	*ret = a;
@@ -219,6 +226,28 @@ static bool is_there(const struct backend *b, uint16_t type, struct span ns, str
 	return !(o.flags & OBJECT_DELETING) && span_is(uid, object_uid_format(o.uid, text));
 }
 
+/* The Secret holds the token still. */
+static bool is_held(const struct backend *b, const struct account_token *t)
+{
+	const struct kind *k = kind_by_type(b->kinds, TYPE_SECRET);
+	struct store_key key = {TYPE_SECRET, t->ns, t->bound_name};
+	auto_reader *reader = NULL;
+	struct buf text = BUF_INIT;
+	struct store_object o;
+	struct span held;
+	bool is = false;
+
+	base64_add(&text, t->text);
+	if (t->text.len && store_read_begin(backend_store(b, k), &reader, NULL) == 0 &&
+	    store_get(reader, &key, &o) == 0 &&
+	    json_text_path(o.json, &held, "data", "token", NULL) == 0)
+		is = span_eq(json_text_plain(held), buf_span(&text));
+	if (text.ptr)
+		explicit_bzero(text.ptr, text.cap);
+	buf_done(&text);
+	return is;
+}
+
 int account_token_check_live(const struct account_token *t, const struct backend *b,
 			     struct err *reterr)
 {
@@ -231,5 +260,7 @@ int account_token_check_live(const struct account_token *t, const struct backend
 	    !is_there(b, type, type == TYPE_NODE ? SPAN("") : t->ns, t->bound_name, t->bound_uid))
 		return err_set(reterr, ERR_UNAUTHORIZED,
 			       "the object that the token is bound to has been deleted");
+	if (t->expires == ACCOUNT_TOKEN_LASTS && !is_held(b, t))
+		return err_set(reterr, ERR_UNAUTHORIZED, "the token is not its secret's");
 	return 0;
 }

@@ -4,7 +4,8 @@
  * Tokens of ServiceAccounts: made by the TokenRequest subresource, signed with the key in pki/
  * (ES256), checked with that key and with older ones that are still trusted, and good for as long
  * as their account exists under the same uid, and, when bound to a Pod, a Secret or a Node, that
- * object too (KEP-1205).
+ * object too (KEP-1205). One without an end is the entry of a Secret, and good as long as that
+ * holds this very text.
  *
  * The claims are kube-apiserver's: sub system:serviceaccount:<namespace>:<name>, aud, exp, iat,
  * nbf, jti and kubernetes.io with names and uids. Any thread; nothing is kept between calls but
@@ -21,14 +22,18 @@ struct account_token {
 	struct span ns, name, uid;
 	struct span bound_kind, bound_name, bound_uid; /* "Pod", "Secret", "Node"; absent: none */
 	struct span id;				       /* jti */
-	usec expires;
+	usec expires; /* ACCOUNT_TOKEN_LASTS: not before the Secret holds it no longer */
+	struct span
+	    text; /* of such a one, for account_token_check_live(): who verified it sets it */
 };
+
+#define ACCOUNT_TOKEN_LASTS ((usec)1 << 60)
 
 struct account_wish {
 	struct account_token account; /* id and expires are filled in */
 	const char *const *audiences;
 	size_t n_audiences;
-	int64_t seconds;
+	int64_t seconds; /* 0, of one that is bound to a Secret: without an end */
 };
 
 /* key_pem: the private key that signs. older_pem: public or private keys, one after the other,

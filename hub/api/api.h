@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "wire/backend.h"
+#include "wire/token_maker.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -66,6 +67,10 @@ int api_create(const struct api_options *o, struct api **ret, struct err *reterr
  * parsed, ERR_UNAVAILABLE (with the address) when it cannot be bound. */
 int api_add_listener(struct api *a, const struct api_listener_options *o, struct api_listener **ret,
 		     struct err *reterr) MUST_CHECK;
+
+/* The make of a struct token_maker whose arg is a listener; until api_destroy. Any thread. */
+int api_make_secret_token(void *listener, const struct token_subject *s, usec now,
+			  struct buf *out) MUST_CHECK;
 
 /* "https://127.0.0.1:41234": what a client on this machine dials (an address of all interfaces
  * becomes 127.0.0.1). Borrowed. */

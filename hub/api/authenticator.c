@@ -194,6 +194,8 @@ static int verify(struct authenticator *a, struct span token, usec now, struct a
 		r = account_token_verify(a->issuer, &t, now, mem, &v->account, reterr);
 		if (!r) {
 			v->is_account = true;
+			if (v->account.expires == ACCOUNT_TOKEN_LASTS)
+				v->account.text = arena_span(mem, token);
 			be_account(&v->account, mem, &v->user);
 			read_audiences(&t, mem, v);
 		}
@@ -202,7 +204,7 @@ static int verify(struct authenticator *a, struct span token, usec now, struct a
 	} else {
 		r = err_set(reterr, ERR_UNAUTHORIZED, "the token is of an unknown issuer");
 	}
-	v->expires = jwt_expires(&t);
+	v->expires = v->is_account ? v->account.expires : jwt_expires(&t);
 	jwt_done(&t);
 	return r;
 }

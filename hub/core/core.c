@@ -144,6 +144,11 @@ void core_set_root_ca(struct core *c, struct span pem)
 	registry_set_root_ca(c->registry, pem);
 }
 
+void core_set_token_maker(struct core *c, const struct token_maker *m)
+{
+	registry_set_token_maker(c->registry, m);
+}
+
 struct fact_sink *core_fact_sink(struct core *c)
 {
 	return fact_queue_sink(c->facts);

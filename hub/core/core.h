@@ -13,6 +13,7 @@
 #include "kube/kind.h"
 #include "wire/backend.h"
 #include "wire/order.h"
+#include "wire/token_maker.h"
 #include <pthread.h>
 
 struct core;
@@ -48,6 +49,8 @@ struct backend *core_backend(struct core *c);
 /* The certificate (PEM) by which clients verify the hub, for the ConfigMaps kube-root-ca.crt.
  * Before core_start(). */
 void core_set_root_ca(struct core *c, struct span pem);
+/* Who makes the tokens of Secrets of ServiceAccounts; until core_stop(). Before core_start(). */
+void core_set_token_maker(struct core *c, const struct token_maker *m);
 /* Where the net thread puts facts. */
 struct fact_sink *core_fact_sink(struct core *c);
 /* The hub's own uid (the store's incarnation), text; what its copies carry. */

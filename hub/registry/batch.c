@@ -86,6 +86,7 @@ struct registry_batch *registry_end(struct registry_batch *b)
 	garbage_batch_clear(&b->garbage);
 	namespaces_batch_clear(&b->namespaces);
 	belongings_batch_clear(&b->belongings);
+	token_secrets_batch_clear(&b->token_secrets);
 	definitions_batch_clear(&b->definitions);
 	expiry_batch_clear(&b->expiry);
 	memset(b->rows, 0, sizeof(b->rows));
@@ -464,6 +465,7 @@ int registry_commit(struct registry_batch *b, struct err *reterr)
 	garbage_committed(b);
 	namespaces_committed(b);
 	belongings_committed(b);
+	token_secrets_committed(b);
 	definitions_committed(b);
 	expiry_committed(b);
 	return 0;

@@ -20,6 +20,7 @@ int registry_open(const struct registry_options *o, struct registry **ret, struc
 	r->namespace_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("Namespace"));
 	r->service_account_kind =
 	    kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("ServiceAccount"));
+	r->secret_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("Secret"));
 	r->config_map_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("ConfigMap"));
 	r->event_kind = kind_by_gvk(o->kinds, SPAN(""), SPAN("v1"), SPAN("Event"));
 	r->priority_class_kind =
@@ -52,6 +53,8 @@ struct registry *registry_close(struct registry *r)
 	namespaces_done(&r->namespaces);
 	belongings_done(&r->belongings);
 	belongings_batch_clear(&r->batch.belongings);
+	token_secrets_done(&r->token_secrets);
+	token_secrets_batch_clear(&r->batch.token_secrets);
 	definitions_done(&r->definitions);
 	expiry_done(&r->expiry);
 	free(r);
@@ -119,13 +122,14 @@ bool registry_work(struct registry_batch *b, size_t max_rows)
 	more = garbage_work(b, &rows) || more;
 	more = namespaces_work(b, &rows) || more;
 	more = belongings_work(b, &rows) || more;
+	more = token_secrets_work(b, &rows) || more;
 	return expiry_work(b, &rows) || more;
 }
 
 usec registry_due(const struct registry *r)
 {
 	if (garbage_is_due(&r->garbage) || belongings_is_due(&r->belongings) ||
-	    definitions_is_due(&r->definitions))
+	    token_secrets_is_due(&r->token_secrets) || definitions_is_due(&r->definitions))
 		return 0;
 	return num_min(namespaces_due(&r->namespaces), expiry_due(&r->expiry));
 }

@@ -26,7 +26,8 @@
  *  - CustomResourceDefinitions: names, type numbers, the set of kinds, deletion with their objects
  *    (registry/definitions.h);
  *  - Events older than their time to live are deleted, found by a walk now and then.
- *  - the system's PriorityClasses stay.
+ *  - the system's PriorityClasses stay;
+ *  - Secrets of ServiceAccounts get their tokens (registry/token_secrets.h).
  * What it does not: generation, defaulting, validation, managed fields (the workers did; of what
  * the registry writes itself it is the manager), quota, dispatch.
  *
@@ -41,6 +42,7 @@
 #include "kube/object.h"
 #include "store/store.h"
 #include "wire/command.h"
+#include "wire/token_maker.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -77,6 +79,10 @@ struct registry *registry_close(struct registry *r); /* NULL is fine; returns NU
 /* The certificate (PEM) that verifies this server: from now on every namespace publishes it. Before
  * the first batch that has work to do. */
 void registry_set_root_ca(struct registry *r, struct span pem);
+
+/* Who makes the tokens of Secrets of ServiceAccounts (registry/token_secrets.h); none are filled
+ * without. The same moment. */
+void registry_set_token_maker(struct registry *r, const struct token_maker *m);
 
 /* The kinds served now, users' ones too; until the next commit. */
 const struct kind_set *registry_kinds(const struct registry *r);

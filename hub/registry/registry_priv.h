@@ -14,6 +14,7 @@
 #include "registry/garbage.h"
 #include "registry/namespaces.h"
 #include "registry/registry.h"
+#include "registry/token_secrets.h"
 
 enum registry_store { REGISTRY_TRUTH, REGISTRY_MIRROR, REGISTRY_STORE_MAX };
 
@@ -53,6 +54,7 @@ struct registry_batch {
 	struct garbage_batch garbage;
 	struct namespaces_batch namespaces;
 	struct belongings_batch belongings;
+	struct token_secrets_batch token_secrets;
 	struct definitions_batch definitions;
 	struct expiry_batch expiry;
 	struct err broken; /* a failed read that must fail the commit */
@@ -62,12 +64,13 @@ struct registry_batch {
 struct registry {
 	struct registry_options options;
 	const struct kind *namespace_kind, *service_account_kind, *config_map_kind, *event_kind,
-	    *priority_class_kind;
+	    *priority_class_kind, *secret_kind;
 	usec last_now;
 	uint64_t random;
 	struct garbage garbage;
 	struct namespaces namespaces;
 	struct belongings belongings;
+	struct token_secrets token_secrets;
 	struct definitions definitions;
 	struct expiry expiry;
 	struct registry_batch batch;

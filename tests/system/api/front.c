@@ -116,6 +116,10 @@ static int open_api(struct front *f, const struct front_options *o, struct err *
 	if (!r)
 		r = api_add_listener(f->api, &l, &f->listener, reterr);
 	if (!r)
+		registry_set_token_maker(
+		    f->registry,
+		    &(struct token_maker){.make = api_make_secret_token, .arg = f->listener});
+	if (!r)
 		r = api_start(f->api, reterr);
 	return r;
 }

@@ -19,6 +19,13 @@ const struct kind kind_config_map = {.type = 2,
 				     .plural = "configmaps",
 				     .singular = "configmap",
 				     .schema = &any_object};
+const struct kind kind_secret = {.type = 3,
+				 .group = "",
+				 .version = "v1",
+				 .kind = "Secret",
+				 .plural = "secrets",
+				 .singular = "secret",
+				 .schema = &any_object};
 const struct kind kind_account = {.type = 4,
 				  .group = "",
 				  .version = "v1",
@@ -63,7 +70,7 @@ const struct kind kind_definition = {.type = 96,
 				     .schema = &definition_schema};
 static const struct kind *const list[] = {&kind_namespace,  &kind_config_map, &kind_account,
 					  &kind_event,	    &kind_job,	      &kind_training,
-					  &kind_definition};
+					  &kind_definition, &kind_secret};
 static const struct kind_set kinds = {list, ARRAY_LEN(list)};
 
 static void open_registry(struct fixture *f)

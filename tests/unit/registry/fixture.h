@@ -22,7 +22,7 @@ struct fixture {
 };
 
 extern const struct kind kind_namespace, kind_config_map, kind_account, kind_event, kind_job,
-    kind_training /* a job */, kind_definition;
+    kind_training /* a job */, kind_definition, kind_secret;
 
 void fixture_open(struct fixture *f);	/* with the namespace "team" */
 void fixture_reopen(struct fixture *f); /* the registry only: what a restart does */
