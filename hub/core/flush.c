@@ -84,7 +84,7 @@ static void flush_status(struct core *c, struct job *j)
 		     span_make(j->status, j->status_len)) &&
 	    core_splice_status(c, j->kind, &o, span_make(j->status, j->status_len),
 			       j->status_finished, &draft, NULL) == 0) {
-		suspension_follow(j, &draft);
+		suspension_follow(c, j, &o, &draft);
 		(void)core_put(c, j->kind, span_of(j->ns), span_of(j->name), &draft);
 	}
 	free(j->status);

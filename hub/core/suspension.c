@@ -34,23 +34,26 @@ bool suspension_is_on(const struct kind *k, const struct object_draft *d)
 	       span_is(value, "true");
 }
 
-static void set(const struct kind *k, struct object_draft *d, bool on)
+/* False when it stood so already. */
+static bool set(const struct kind *k, struct object_draft *d, bool on)
 {
 	struct span holder, value, key;
 	const char *word = on ? "true" : "false";
 
 	if (holder_of(k, d, &holder) < 0)
-		return;
+		return false;
 	if (json_text_member(holder, FIELD, &value) == 0) {
-		if (!span_is(value, word))
-			object_draft_replace(d, (size_t)(value.ptr - d->json), value.len, word);
-		return;
+		if (span_is(value, word))
+			return false;
+		object_draft_replace(d, (size_t)(value.ptr - d->json), value.len, word);
+		return true;
 	}
 	size_t pos = 0;
 	bool any = json_text_next(holder, &pos, &key, &value);
 	char member[32];
 	(void)snprintf(member, sizeof(member), "\"" FIELD "\":%s%s", word, any ? "," : "");
 	object_draft_replace(d, (size_t)(holder.ptr - d->json) + 1, 0, member);
+	return true;
 }
 
 void suspension_admit(struct core *c, struct command *cmd)
@@ -62,7 +65,7 @@ void suspension_admit(struct core *c, struct command *cmd)
 	    job_digest_unpack(span_make(cmd->draft.digest, cmd->draft.digest_len), &mem, &digest) ==
 		0 &&
 	    settle_goes_to_queue(c, cmd->kind, span_of(cmd->ns), span_of(cmd->name), &digest))
-		set(cmd->kind, &cmd->draft, true);
+		(void)set(cmd->kind, &cmd->draft, true);
 }
 
 static bool is_stored_on(struct core *c, const struct command *cmd)
@@ -91,7 +94,7 @@ void suspension_keep(struct core *c, struct command *cmd)
 	bool was = is_stored_on(c, cmd);
 	if (suspension_is_on(cmd->kind, &cmd->draft) == was)
 		return;
-	set(cmd->kind, &cmd->draft, was);
+	(void)set(cmd->kind, &cmd->draft, was);
 	if (cmd->warnings)
 		buf_add_str(&text, cmd->warnings);
 	buf_addf(&text,
@@ -109,9 +112,16 @@ bool suspension_begins(struct core *c, const struct job *j)
 	       settle_goes_to_queue(c, j->kind, span_of(j->ns), span_of(j->name), &j->digest);
 }
 
-void suspension_follow(const struct job *j, struct object_draft *d)
+void suspension_follow(const struct core *c, const struct job *j, const struct store_object *old,
+		       struct object_draft *d)
 {
-	if (j->workload)
-		set(j->kind, d,
-		    j->dispatch.step != DISPATCH_STARTED && j->dispatch.step != DISPATCH_FINISHED);
+	struct managed_write by = core_manager(c, j->kind);
+	bool on = j->dispatch.step != DISPATCH_STARTED && j->dispatch.step != DISPATCH_FINISHED;
+	bool below = strcmp(job_suspend_path(j->kind), "/spec/" FIELD) != 0;
+
+	if (j->workload && set(j->kind, d, on))
+		managed_draft_field(&by, old,
+				    below ? "{\"f:spec\":{\"f:runPolicy\":{\"f:" FIELD "\":{}}}}"
+					  : "{\"f:spec\":{\"f:" FIELD "\":{}}}",
+				    d);
 }

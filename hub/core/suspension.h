@@ -22,8 +22,9 @@ void suspension_admit(struct core *c, struct command *cmd);
  * that name theirs. */
 void suspension_keep(struct core *c, struct command *cmd);
 /* A new status of the job is about to be written: the field follows what became of the job. Nothing
- * for a job without a Workload. */
-void suspension_follow(const struct job *j, struct object_draft *d);
+ * for a job without a Workload. `old` is what is stored: managedFields say that we changed it. */
+void suspension_follow(const struct core *c, const struct job *j, const struct store_object *old,
+		       struct object_draft *d);
 /* Whether a job that has just come is suspended: by a queue, or by its user. */
 bool suspension_begins(struct core *c, const struct job *j);
 /* Whether the field of a job of this kind says true. */

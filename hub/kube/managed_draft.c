@@ -53,7 +53,7 @@ static bool is_short(struct span fields)
 
 /* The order of managed_write_to: Apply first, then by time, manager, version, subresource. */
 static bool stands_before(const struct entry *e, const char *manager, const char *version,
-			  const char *time)
+			  const char *time, const char *subresource)
 {
 	int c;
 
@@ -64,7 +64,7 @@ static bool stands_before(const struct entry *e, const char *manager, const char
 		c = span_cmp(e->manager, span_of(manager));
 	if (!c)
 		c = span_cmp(e->version, span_of(version));
-	return c ? c < 0 : span_cmp(e->subresource, SPAN(STATUS)) < 0;
+	return c ? c < 0 : span_cmp(e->subresource, span_of(subresource)) < 0;
 }
 
 static void look(struct span list, const char *manager, const char *version, const char *time,
@@ -86,7 +86,7 @@ static void look(struct span list, const char *manager, const char *version, con
 			ret->own_place = n;
 			continue;
 		}
-		if (++n && stands_before(&e, manager, version, time))
+		if (++n && stands_before(&e, manager, version, time, STATUS))
 			ret->place = n;
 	}
 }
@@ -108,14 +108,14 @@ static void replace_list(struct object_draft *d, struct span list, const struct 
 }
 
 static void add_entry(const struct managed_write *w, const char *version, const char *time,
-		      bool status, struct buf *out)
+		      const char *fields, bool status, struct buf *out)
 {
 	buf_add_str(out, "{\"manager\":");
 	buf_add_json_str(out, span_of(w->manager));
 	buf_addf(out,
 		 ",\"operation\":\"Update\",\"apiVersion\":\"%s\",\"time\":\"%s\","
-		 "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{}%s}",
-		 version, time, status ? ",\"subresource\":\"" STATUS "\"" : "");
+		 "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":%s%s}",
+		 version, time, fields, status ? ",\"subresource\":\"" STATUS "\"" : "");
 }
 
 void managed_draft_add(const struct managed_write *w, bool with_status, struct buf *out)
@@ -125,10 +125,10 @@ void managed_draft_add(const struct managed_write *w, bool with_status, struct b
 	(void)kind_api_version(w->kind, version);
 	(void)clock_format(w->now, time);
 	buf_add_str(out, "\"managedFields\":[");
-	add_entry(w, version, time, false, out);
+	add_entry(w, version, time, "{}", false, out);
 	if (with_status) {
 		buf_add_char(out, ',');
-		add_entry(w, version, time, true, out);
+		add_entry(w, version, time, "{}", true, out);
 	}
 	buf_add_char(out, ']');
 }
@@ -251,7 +251,7 @@ void managed_draft_status(const struct managed_write *w, const struct store_obje
 	if (has_status && write_time(&s, time, d))
 		return;
 	if (has_status)
-		add_entry(w, version, time, true, &entry);
+		add_entry(w, version, time, "{}", true, &entry);
 	write_short(&s, buf_span(&entry), &text);
 	replace_list(d, list, &text);
 }
@@ -284,4 +284,50 @@ void managed_draft_edited(const struct managed_write *w, const struct store_obje
 	if (object_tree(old, &before, NULL) == 0 &&
 	    json_parse(span_make(d->json, d->len), NULL, &now, NULL) == 0)
 		record(w, list, before, now, true, d);
+}
+
+/* ---- one field ---- */
+
+/* Whether the entry is the manager's of this one field, which `ret_own` then is, or leaves it to
+ * whoever takes it: one of another manager that owns all that is not taken. */
+static bool leaves_room(const struct managed_write *w, const struct entry *e, const char *version,
+			const char *fields, size_t *n_whole, struct span *ret_own)
+{
+	if (!span_is(e->operation, "Update") || !span_is(e->version, version))
+		return false;
+	if (span_is(e->manager, w->manager) && span_is(e->fields, fields)) {
+		*ret_own = e->text;
+		return true;
+	}
+	return !e->subresource.len && is_short(e->fields) && !span_is(e->manager, w->manager) &&
+	       ++*n_whole == 1;
+}
+
+void managed_draft_field(const struct managed_write *w, const struct store_object *old,
+			 const char *fields, struct object_draft *d)
+{
+	char version[KIND_API_VERSION_MAX], time[CLOCK_TEXT_MAX];
+	auto_buf entry = BUF_INIT, text = BUF_MAX(STORE_MAX_OBJECT);
+	struct standing s = {0};
+	size_t n = 0, n_whole = 0;
+	struct span one;
+	struct entry e;
+
+	if (!list_of(d, &s.list) || s.list.len <= strlen("[]"))
+		return;
+	(void)kind_api_version(w->kind, version);
+	(void)clock_format(w->now, time);
+	for (size_t pos = 0; json_text_next(s.list, &pos, NULL, &one);) {
+		read_entry(one, &e);
+		if (!span_is(e.subresource, STATUS) &&
+		    !leaves_room(w, &e, version, fields, &n_whole, &s.own)) {
+			managed_draft_edited(w, old, d);
+			return;
+		}
+		if (one.ptr != s.own.ptr && ++n && stands_before(&e, w->manager, version, time, ""))
+			s.place = n;
+	}
+	add_entry(w, version, time, fields, false, &entry);
+	write_short(&s, buf_span(&entry), &text);
+	replace_list(d, s.list, &text);
 }

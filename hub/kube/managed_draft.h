@@ -34,4 +34,12 @@ void managed_draft_status(const struct managed_write *w, const struct store_obje
 void managed_draft_edited(const struct managed_write *w, const struct store_object *old,
 			  struct object_draft *d);
 
+/* w->manager set one field of the spec in `d`, which is all that `d` differs in from `old` outside
+ * its status; `fields` is the field's set as FieldsV1 text. As long as one manager owns the rest in
+ * short the entry is added to the list as text; the short form leaves out what it says
+ * (managed_fields.h). Otherwise as managed_draft_edited(). The entries of the status in `d` are
+ * right already. */
+void managed_draft_field(const struct managed_write *w, const struct store_object *old,
+			 const char *fields, struct object_draft *d);
+
 #endif

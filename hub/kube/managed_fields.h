@@ -26,7 +26,9 @@
  * so (managed_draft.h), and a client's patch of one condition does not make their entry long. No
  * two updates own the same field, so nothing is lost by that: what somebody takes is no longer
  * in the rest, and what is taken back is in it again. An apply, or an update in another version,
- * spells it out. So a GET, a LIST and a watch send the stored bytes as they are, with every
+ * spells it out. The short form of the object itself says the same beside the entry of one field
+ * that the server took (spec.suspend of a queued job), until the next write through that door.
+ * So a GET, a LIST and a watch send the stored bytes as they are, with every
  *manager's name and time; a job that is only ever created costs no sets, and not half as many bytes
  *again in the row, the watch log and on the way to each reader. What a client misses is the list of
  * fields of what has one owner. An object that has no entries at all (its owners were reset) gets

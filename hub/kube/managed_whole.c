@@ -43,15 +43,16 @@ static struct field_set fields_of(struct managed *m, const struct managed_write 
 	return managed_strip(&m->mem, &set);
 }
 
-/* What other updates through the door of a whole status own of it. */
+/* What other updates through the same door own of it. */
 static struct field_set taken_from(struct managed *m, const struct managed_entry *whole)
 {
 	struct field_set taken = FIELD_SET_EMPTY;
 
 	vec_foreach (&m->entries, e)
-		if (!e->whole && !e->applied && managed_is_status(e->subresource))
+		if (!e->whole && !e->applied &&
+		    managed_is_status(e->subresource) == managed_is_status(whole->subresource))
 			taken = field_set_union(&m->mem, &taken, &e->set);
-	return managed_is_status(whole->subresource) ? taken : FIELD_SET_EMPTY;
+	return taken;
 }
 
 /* Sets that were spelled out before are no less whole for the next: all before any is. */

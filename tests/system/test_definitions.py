@@ -338,6 +338,10 @@ def story_not_run(fleet):
         refused(kubectl, "pods are not created here", "apply", "-f", "-", stdin={
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "alone"}, "spec": {
                 "containers": [{"name": "c", "image": "train:1"}]}})
+        refused(kubectl, "kubectl create job NAME --image=IMAGE", "run", "x", "--image=busybox")
+        shown = kubectl("get", "priorityclass", "-o", "name").split()
+        check(shown == [f"priorityclass.scheduling.k8s.io/system-{of}-critical"
+                        for of in ("cluster", "node")], f"{v}: the system's classes", shown)
         shown = kubectl("get", "services", "-A", "--no-headers")
         check(shown == "", f"{v}: of services, which clients list unasked, there are none", shown)
         done = kubectl.run("get", "all", "-n", "kueue-system")

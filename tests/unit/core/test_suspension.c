@@ -52,6 +52,32 @@ static void a_queued_job_is_suspended_until_it_starts(void **state)
 	is_suspended(w, "second", "false", "");
 }
 
+/* Its user says "suspend" as Kueue's examples do; what the hub makes of that is the hub's. */
+static void who_starts_it_owns_the_field(void **state)
+{
+	struct world *w = *state;
+
+	begin(w);
+	assert_int_equal(
+	    world_create(w, TYPE_JOB,
+			 "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'one',"
+			 "'namespace':'default','labels':{'kueue.x-k8s.io/queue-name':'lq'},"
+			 "'managedFields':[{'manager':'kubectl','operation':'Update','apiVersion':"
+			 "'batch/v1','time':'2001-01-01T00:00:00Z','fieldsType':'FieldsV1',"
+			 "'fieldsV1':{}}]},'spec':{'suspend':true,'parallelism':2,'completions':2,"
+			 "'template':{'spec':{'containers':[{'name':'c','image':'i','resources':{"
+			 "'requests':{'cpu':1}}}]}}}}"),
+	    ERR_NONE);
+	world_run(w);
+	const char *owners = world_field(w, TYPE_JOB, "default", "one", "metadata.managedFields");
+	assert_null(strstr(owners, "f:suspend"));
+	settle(w);
+	is_suspended(w, "one", "false", "");
+	owners = world_field(w, TYPE_JOB, "default", "one", "metadata.managedFields");
+	assert_non_null(strstr(owners, "{\"manager\":\"musterd\",\"operation\":\"Update\","));
+	assert_non_null(strstr(owners, "\"fieldsV1\":{\"f:spec\":{\"f:suspend\":{}}}"));
+}
+
 static void a_job_that_is_taken_back_is_suspended_again(void **state)
 {
 	struct world *w = *state;
@@ -124,6 +150,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    STORY(a_queued_job_is_suspended_until_it_starts),
+	    STORY(who_starts_it_owns_the_field),
 	    STORY(a_job_that_is_taken_back_is_suspended_again),
 	    STORY(a_job_of_no_queue_is_left_as_its_user_wrote_it),
 	    STORY(a_job_that_names_no_queue_is_suspended_where_queues_take_it),
