@@ -15,7 +15,8 @@
  *
  * Limits (DESIGN section 10): body 3 MiB (413), header block 32 KiB (the library closes the
  * connection without an answer), 10 s for the header block and for each piece of a body, 60 s for
- * a whole body; a client that takes nothing for 30 s is closed. Chunked request bodies get 411.
+ * a whole body; a client that takes nothing for 30 s is closed. A body in chunks is
+ * taken of POST, PUT and PATCH, and the connection ends with its answer; of others it gets 411.
  * A client that sends its next request while a request with a body, a stream or a long answer is
  * under way is closed; other pipelined requests are answered in order.
  */

@@ -1,6 +1,7 @@
 /*
  * The HTTP engine on libwebsockets: connections and requests. Answers are in http_lws_answer.c,
- * parsing of what the library hands over in http_lws_request.c, TLS in http_lws_tls.c.
+ * parsing of what the library hands over in http_lws_request.c, bodies in http_lws_body.c, TLS in
+ * http_lws_tls.c.
  *
  * Failure policy: whatever is wrong with one connection ends that connection.
  */
@@ -15,10 +16,6 @@
 
 /* Freed exchanges that are kept for reuse, with one arena block each. */
 #define SPARE_EXCHANGES 256
-/* A body that is too long but not longer than this is read and dropped, so that a client which
- * sends first and reads later sees the 413; a longer one is cut off. */
-#define DISCARD_MAX ((uint64_t)64 << 20)
-
 static const char *const method_names[HTTP_METHOD_MAX] = {
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS",
 };
@@ -143,18 +140,6 @@ static void conn_destroy(struct http_conn *c)
 	free(c);
 }
 
-static void respond_error(struct http_exchange *x, int code, const char *text, bool close)
-{
-	struct http_response r = {
-	    .code = code,
-	    .content_type = "text/plain; charset=utf-8",
-	    .body = xstrdup(text),
-	    .len = strlen(text),
-	    .close = close,
-	};
-	http_respond(x, &r);
-}
-
 static int hand_over(struct http_conn *c, bool had_body)
 {
 	struct http_server *s = c->server;
@@ -170,44 +155,6 @@ static int hand_over(struct http_conn *c, bool had_body)
 	if (c->with_handler && !had_body)
 		http_lws_rx(c, c->want || lws_partial_buffered(c->wsi));
 	return c->close ? -1 : 0;
-}
-
-/* How the body of the request at hand comes: its length, or an answer that was given already. */
-static bool body_length(struct http_conn *c, struct http_exchange *x, uint64_t *ret)
-{
-	enum http_method m = x->request.method;
-	bool may_omit = m != HTTP_POST && m != HTTP_PUT && m != HTTP_PATCH;
-	char text[24];
-	int n;
-	*ret = 0;
-	if (lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0) {
-		respond_error(x, 411, "411 Length Required: chunked bodies are not taken\n", true);
-		return false;
-	}
-	if (lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0) {
-		if (may_omit)
-			return true;
-		respond_error(x, 411, "411 Length Required\n", true);
-		return false;
-	}
-	n = lws_hdr_copy(c->wsi, text, sizeof(text), WSI_TOKEN_HTTP_CONTENT_LENGTH);
-	if (n <= 0 || num_parse_u64(span_make(text, (size_t)n), UINT64_MAX, ret) < 0) {
-		respond_error(x, 400, "400 Bad Request: Content-Length\n", true);
-		return false;
-	}
-	if (*ret > HTTP_MAX_BODY) {
-		/* A Kubernetes Status, as clients of the API expect it. */
-		struct http_response r = {
-		    .code = 413, .content_type = "application/json", .close = *ret > DISCARD_MAX};
-		r.body = xstrdup("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
-				 "\"status\":\"Failure\",\"message\":\"Request entity too large: "
-				 "limit is 3145728\",\"reason\":\"RequestEntityTooLarge\","
-				 "\"code\":413}\n");
-		r.len = strlen(r.body);
-		http_respond(x, &r);
-		return false;
-	}
-	return true;
 }
 
 static int on_http(struct http_server *s, struct lws *wsi, struct span path)
@@ -228,12 +175,13 @@ static int on_http(struct http_server *s, struct lws *wsi, struct span path)
 	x = http_lws_exchange(c);
 	x->request.body.max = HTTP_MAX_BODY;
 	c->close = false;
+	c->in_chunks = false;
 	c->keep_alive = true;
 	if (!http_lws_read_request(c, x, path))
-		respond_error(x, 400, "400 Bad Request\n", true);
-	else if (body_length(c, x, &length)) {
+		http_lws_refuse(x, 400, "400 Bad Request\n");
+	else if (http_lws_body_length(c, x, &length)) {
 		/* The library completes a POST of length 0 by itself, others not. */
-		if (!length && !(x->request.method == HTTP_POST))
+		if (!length && !c->in_chunks && x->request.method != HTTP_POST)
 			return hand_over(c, false);
 		c->receiving = true;
 		c->since = clock_monotonic();
@@ -242,12 +190,16 @@ static int on_http(struct http_server *s, struct lws *wsi, struct span path)
 	return c->close ? -1 : 0;
 }
 
-static int on_body(struct http_conn *c, const void *bytes, size_t len)
+static int on_body(struct http_conn *c, struct span bytes)
 {
+	int r;
+
 	if (!c || !c->receiving)
 		return 0;
-	buf_add(&c->exchange->request.body, bytes, len);
-	return buf_ok(&c->exchange->request.body) ? 0 : -1;
+	r = http_lws_take_body(c, bytes);
+	if (r > 0)
+		return hand_over(c, true);
+	return r < 0 || c->close ? -1 : 0;
 }
 
 static int on_body_end(struct http_conn *c)
@@ -277,7 +229,7 @@ static int dispatch(struct http_server *s, struct lws *wsi, enum lws_callback_re
 	case LWS_CALLBACK_HTTP:
 		return on_http(s, wsi, span_make(in, len));
 	case LWS_CALLBACK_HTTP_BODY:
-		return on_body(c, in, len);
+		return on_body(c, span_make(in, len));
 	case LWS_CALLBACK_HTTP_BODY_COMPLETION:
 		return on_body_end(c);
 	case LWS_CALLBACK_HTTP_WRITEABLE:

@@ -8,10 +8,13 @@
  *    request, or the peer's end) would make the loop spin: reading is switched off while the
  *    handler has the exchange, and the peer's end is learned from an epoll set of our own.
  *  - With reading off it does not serve POLLOUT either: reading is on while a write is pending.
+ *  - A POST, PUT or PATCH without Content-Length has a body of 100 MiB for it, which it hands over
+ *    as it comes: chunks are taken apart here, and the connection ends with the answer.
  *  - Bodies go through lws_write() as raw HTTP/1.1; what the socket does not take it keeps.
  *  - lws_http_transaction_completed() may say "close now"; inside a callback that is its return
  *    value, outside it is a timeout of kind LWS_TO_KILL_ASYNC, and a wake of the service.
  */
+#include "api/chunked_body.h"
 #include "api/http.h"
 #include "base/clock.h"
 #include <libwebsockets.h>
@@ -58,6 +61,8 @@ struct http_conn {
 	struct http_send *send; /* the TLS session's; NULL: the library's own is used */
 	bool peer_read;
 	bool receiving; /* exchange's body is coming */
+	bool in_chunks; /* it comes in chunks */
+	struct chunked_body chunks;
 	bool with_handler;
 	bool in_callback;
 	bool close; /* the callback that runs returns -1 */
@@ -110,6 +115,17 @@ void http_lws_watch_hup(struct http_conn *c, bool on);
  * when it does not fit. */
 size_t http_lws_put_header(struct http_server *s, int code, const char *content_type,
 			   struct span headers, const char *framing);
+
+/* ---- http_lws_body.c ---- */
+
+/* Answers with a line of text, and ends the connection. */
+void http_lws_refuse(struct http_exchange *x, int code, const char *text);
+/* How the body of the request at hand comes: its length, or in chunks (c->in_chunks). False: it is
+ * answered already. */
+bool http_lws_body_length(struct http_conn *c, struct http_exchange *x, uint64_t *ret);
+/* The next bytes of the body. 0: go on; 1: these were the last chunk; -1: end the connection. What
+ * is no body in chunks is answered, and c->receiving ends. */
+int http_lws_take_body(struct http_conn *c, struct span bytes);
 
 /* ---- http_lws_send.c ---- */
 

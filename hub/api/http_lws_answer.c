@@ -238,8 +238,8 @@ void http_respond(struct http_exchange *x, struct http_response *take)
 	c->exchange = NULL;
 	c->receiving = false;
 	http_lws_recycle(s, x);
-	if (take->close)
-		c->keep_alive = false;
+	c->keep_alive = c->keep_alive && !take->close;
+	take->close = !c->keep_alive;
 	n = put_counted(s, take);
 	if (head)
 		take->len = 0;

@@ -216,6 +216,25 @@ def story_strict_fields(fleet):
         kubectl("delete", "pytorchjob", "typo")
 
 
+def story_raw(fleet):
+    """kubectl create --raw and replace --raw, which send chunks, end a namespace that is stuck"""
+    fleet.start_hub()
+    for k in fleet.kubectls():
+        stuck = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "stuck"},
+                 "spec": {"finalizers": ["kubernetes", "example.com/nobody"]}}
+        k("create", "--raw", "/api/v1/namespaces", "-f", "-", stdin=stuck)
+        k("delete", "namespace", "stuck", "--wait=false")
+        now = json.loads(k("get", "namespace", "stuck", "-o", "json"))
+        check(now["status"]["phase"] == "Terminating", f"{k.version}: the namespace is stuck", now)
+        now["spec"]["finalizers"].remove("example.com/nobody")
+        k("replace", "--raw", "/api/v1/namespaces/stuck/finalize", "-f", "-", stdin=now)
+        until(f"{k.version}: it is gone",
+              lambda: "NotFound" in k.run("get", "namespace", "stuck").stderr)
+        done = k.run("delete", "--raw", "/api/v1/namespaces/stuck", "-f", "-", stdin="{}")
+        check(done.returncode == 1 and "411" in done.stderr + done.stdout,
+              f"{k.version}: a delete with chunks: {done.stderr.strip()}", done)
+
+
 def story_wide_columns(fleet):
     """kubectl get -o wide of jobs: QUEUE, CLUSTER, POS and REASON; without it the upstream columns"""
     fleet.start_hub()

@@ -76,12 +76,55 @@ class Connections(Case):
             got += piece
         s.close()
 
-    def test_a_chunked_body_needs_a_length(self):
+    def chunked(self, method, path, body, more=""):
+        """The whole answer to such a request on a connection that the server ends."""
         s = self.client.raw_socket()
-        s.sendall(b"POST " + CM.encode() + b" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked"
-                  b"\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
-        self.assertTrue(s.recv(65536).startswith(b"HTTP/1.1 411 "))
+        s.sendall(("%s %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                   "Transfer-Encoding: chunked\r\n%s\r\n" % (method, path, more)).encode())
+        for piece in body if isinstance(body, list) else [body]:
+            s.sendall(piece)
+        got = b""
+        while True:
+            piece = s.recv(65536)
+            if not piece:
+                break
+            got += piece
         s.close()
+        return int(got.split(b" ", 2)[1]), got
+
+    def test_a_body_in_chunks_is_taken(self):
+        text = json.dumps(config_map("in-chunks", data={"k": "v" * 50000})).encode()
+        for cut in (1000, 16384, len(text)):
+            pieces = [b"%x\r\n%s\r\n" % (len(text[i:i + cut]), text[i:i + cut])
+                      for i in range(0, len(text), cut)] + [b"0\r\n", b"\r\n"]
+            code, got = self.chunked("POST", CM, pieces)
+            self.assertEqual(code, 201, got[:300])
+            self.assertTrue(b"\r\nConnection: close\r\n" in got)
+            self.assertTrue(self.client.get(CM + "/in-chunks")[1]["data"]["k"] == "v" * 50000)
+            o = self.client.get(CM + "/in-chunks")[1]
+            o["data"] = {"k": "changed"}
+            text2 = json.dumps(o).encode()
+            code, got = self.chunked("PUT", CM + "/in-chunks",
+                                     b"%x\r\n%s\r\n0\r\n\r\n" % (len(text2), text2))
+            self.assertEqual(code, 200, got[:300])
+            self.assertEqual(self.client.get(CM + "/in-chunks")[1]["data"], {"k": "changed"})
+            self.client.delete(CM + "/in-chunks")
+
+    def test_a_body_in_bad_chunks_changes_nothing(self):
+        good = b"2\r\n{}\r\n0\r\n\r\n"
+        for method, code, body, more in (
+                ("POST", 400, b"2\r\n{}}\r\n0\r\n\r\n", ""),
+                ("POST", 400, b"x\r\n", ""),
+                ("POST", 400, good, "Content-Length: 2\r\n"),
+                ("POST", 413, b"fffffff\r\n", ""),
+                ("DELETE", 411, good, "")):
+            got = self.chunked(method, CM, body, more)
+            self.assertEqual(got[0], code, got)
+        s = self.client.raw_socket()
+        s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n" % CM.encode())
+        self.assertTrue(s.recv(65536).startswith(b"HTTP/1.1 501 "))
+        s.close()
+        self.assertEqual(self.client.get(CM)[1]["items"], [])
 
     def test_a_client_that_vanishes_from_a_watch_is_noticed(self):
         def watches():
