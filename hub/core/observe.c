@@ -63,7 +63,8 @@ static void job_observe(struct core *c, const struct kind *kind, const struct st
 		bool asks = job_update(c, j, o);
 		/* Who failed it may take what it is now. */
 		settle_changed(c, j, asks || (j->failover && j->generation != was));
-		if (j->generation != was || j->amendment)
+		/* What it asks for is not in its spec alone: its least parallelism. */
+		if (asks || j->generation != was || j->amendment)
 			settle_edited(c, j);
 		return;
 	}
