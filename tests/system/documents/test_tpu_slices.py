@@ -9,6 +9,7 @@ import re
 
 from walk import EXAMPLES, check, documents_of, in_order, of, only, people, rows, waits, without
 from muster_test import Fleet, main
+from muster_test.programs import most_at_once
 from muster_test.watch import condition, is_true
 from test_multislice import check_pools, pool, runs_of
 
@@ -124,8 +125,10 @@ def the_walk(fleet, standard):
         sets.await_object(f"slices-{n}", "completes", lambda o: is_true(o, "Completed"))
     runs = {n: runs_of(sim, f"slices-{n}") for n in (3, 2, 1)}
     check([len(runs[n]) for n in (3, 2, 1)] == [6, 4, 2], "every pod ran once", runs)
-    end = max(r["end"] for r in runs[3])
-    check(all(r["start"] >= end for n in (2, 1) for r in runs[n]), "slices-3 ran alone", runs)
+    end = min(r["end"] for r in runs[3])
+    check(all(r["start"] >= end for n in (2, 1) for r in runs[n]) and
+          most_at_once(runs[3] + runs[2] + runs[1]) <= 6,
+          "slices-3 ran alone, until its slices ended", runs)
     check_pools(runs[3], "slices-3")
     check_pools(runs[2] + runs[1], "slices-2 and slices-1")
     workloads.await_state("all are finished", lambda objects: len(objects) == 3 and all(

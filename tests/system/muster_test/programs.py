@@ -386,3 +386,13 @@ class Fleet:
             if lines:
                 print(f"  ==> {os.path.basename(log)}: the last of {len(lines)} lines")
                 print("".join("    " + line for line in lines[-40:]), end="")
+
+
+def most_at_once(runs):
+    """How many pods of these lines of runs.jsonl ran at one moment, at the most."""
+    steps = sorted([(r["end"], -1) for r in runs] + [(r["start"], 1) for r in runs])
+    now = most = 0
+    for _, step in steps:
+        now += step
+        most = max(most, now)
+    return most
