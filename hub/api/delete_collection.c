@@ -5,7 +5,8 @@
  * The answer is kube-apiserver's (registry/generic/registry, DeleteCollection): the list of what is
  * deleted or on the way (finalizers), each as it was before. With a limit that many are, and the
  * list has a token for the rest. A list that would be over ANSWER_MAX is a Status instead: what was
- * deleted cannot be read again, slice by slice.
+ * deleted cannot be read again, slice by slice. What nobody may delete (the system's
+ * PriorityClasses) stays, and is not in the list; kube-apiserver takes these too.
  */
 #include "api/continue_token.h"
 #include "api/decode.h"
@@ -24,7 +25,7 @@
 /* One object of a batch: its command until that ends, and its text in `texts`. */
 struct victim {
 	struct command *command; /* NULL: nothing to do for it */
-	bool kept;		 /* it could not be deleted */
+	bool kept;		 /* it could not be, or may not be deleted */
 	size_t at, len;
 };
 
@@ -163,6 +164,7 @@ static void command_done(struct command *self)
 	if (self->err.kind == ERR_CONFLICT)
 		atomic_store(&d->any_conflict, true);
 	else if (self->err.kind != ERR_NONE && self->err.kind != ERR_NOT_FOUND &&
+		 self->err.kind != ERR_FORBIDDEN &&
 		 atomic_compare_exchange_strong(&d->failed, &expected, true))
 		d->err = self->err; /* commands end on one thread, the core's */
 	command_destroy(self);

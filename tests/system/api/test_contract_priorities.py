@@ -1,5 +1,5 @@
 """PriorityClasses (pkg/apis/scheduling): the two that a cluster is born with, and what users may
-call theirs. These tests pass against kube-apiserver 1.36 too."""
+call theirs. These tests pass against kube-apiserver 1.36 too, but where a comment says so."""
 
 from session import Case, main
 
@@ -47,6 +47,16 @@ class Priorities(Case):
                                  "deleted" % name)
             self.fails(409, "AlreadyExists",
                        self.client.post(CLASSES, priority(name, BORN[name][0])))
+
+    def test_a_collection_goes_without_them(self):
+        # kube-apiserver takes these too, and makes them again at its next start.
+        self.must(201, self.client.post(CLASSES, priority("goes", 5)))
+        gone = [o["metadata"]["name"]
+                for o in self.must(200, self.client.delete(CLASSES))["items"]]
+        self.assertIn("goes", gone)
+        self.assertFalse(set(BORN) & set(gone))
+        left = [o["metadata"]["name"] for o in self.client.get(CLASSES)[1]["items"]]
+        self.assertEqual(left, sorted(BORN))
 
     def test_names_of_the_system(self):
         def refused(words, *what, **more):
