@@ -1,62 +1,20 @@
 /* MPIJob of kubeflow.org/v2beta1: what the mpi-operator's controller decides. */
 #include "member-sync/sim/mpi_operator.h"
-#include "sim_test.h"
-
-struct world {
-	struct training_spec spec;
-	struct training_state state;
-	struct pod_view pods[16];
-	size_t n;
-	struct plan plan;
-	bool changed;
-	usec now;
-};
-
-static struct world w;
+#include "training_world.h"
 
 static int setup(void **state)
 {
-	w = (struct world){.now = T0};
-	w.spec = (struct training_spec){
-	    .kind = TRAINING_MPI_BETA,
-	    .types = {{"Launcher", 1, RESTART_ON_FAILURE}, {"Worker", 2, RESTART_NEVER}},
-	    .n_types = 2,
-	    .backoff_limit = -1,
-	    .active_deadline = -1,
-	    .ttl = -1,
-	};
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	plan_done(&w.plan);
+	training_setup(TRAINING_MPI_BETA,
+		       (struct training_replica){"Launcher", 1, RESTART_ON_FAILURE},
+		       (struct training_replica){"Worker", 2, RESTART_NEVER});
 	return 0;
 }
 
 static void decide(void)
 {
-	plan_done(&w.plan);
-	w.plan = (struct plan){0};
-	w.changed = mpi_operator_decide(&(struct training_view){.spec = &w.spec,
-								.ns = "team",
-								.name = "pi",
-								.pods = w.pods,
-								.n_pods = w.n,
-								.now = w.now},
-					&w.state, &w.plan);
-	w.now += S;
-}
+	struct training_view v = next_view("pi");
 
-static struct pod_view *pod(int32_t set, int32_t index, enum pod_phase phase)
-{
-	for (size_t i = 0; i < w.n; i++)
-		if (w.pods[i].set == set && w.pods[i].index == index) {
-			w.pods[i].phase = phase;
-			return &w.pods[i];
-		}
-	w.pods[w.n] = (struct pod_view){.set = set, .index = index, .phase = phase};
-	return &w.pods[w.n++];
+	w.changed = mpi_operator_decide(&v, &w.state, &w.plan);
 }
 
 /* The pod of a set that stands first is gone. */

@@ -1,60 +1,17 @@
-#include "member-sync/sim/training.h"
-#include "sim_test.h"
-
-struct world {
-	struct training_spec spec;
-	struct training_state state;
-	struct pod_view pods[16];
-	size_t n;
-	struct plan plan;
-	bool services, changed;
-	usec now;
-};
-
-static struct world w;
+#include "training_world.h"
 
 static int setup(void **state)
 {
-	w = (struct world){.now = T0};
-	w.spec = (struct training_spec){
-	    .kind = TRAINING_PYTORCH,
-	    .types = {{"Master", 1, RESTART_ON_FAILURE}, {"Worker", 2, RESTART_ON_FAILURE}},
-	    .n_types = 2,
-	    .backoff_limit = -1,
-	    .active_deadline = -1,
-	    .ttl = -1,
-	};
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	plan_done(&w.plan);
+	training_setup(TRAINING_PYTORCH, (struct training_replica){"Master", 1, RESTART_ON_FAILURE},
+		       (struct training_replica){"Worker", 2, RESTART_ON_FAILURE});
 	return 0;
 }
 
 static void decide(void)
 {
-	plan_done(&w.plan);
-	w.plan = (struct plan){0};
-	w.changed = training_decide(&(struct training_view){.spec = &w.spec,
-							    .ns = "team",
-							    .name = "train",
-							    .pods = w.pods,
-							    .n_pods = w.n,
-							    .now = w.now},
-				    &w.state, &w.plan, &w.services);
-	w.now += S;
-}
+	struct training_view v = next_view("train");
 
-static void pod(int32_t set, int32_t index, enum pod_phase phase)
-{
-	for (size_t i = 0; i < w.n; i++)
-		if (w.pods[i].set == set && w.pods[i].index == index) {
-			w.pods[i].phase = phase;
-			return;
-		}
-	w.pods[w.n++] = (struct pod_view){.set = set, .index = index, .phase = phase};
+	w.changed = training_decide(&v, &w.state, &w.plan, &w.services);
 }
 
 /* "Created Running=False Succeeded": the list as it stands. */
