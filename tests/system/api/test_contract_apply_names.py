@@ -1,5 +1,5 @@
-"""Which object an apply is about (kubernetes-api.md section 5): what its body may leave out. These
-tests pass against kube-apiserver 1.36 too."""
+"""The name in an apply, which says which object it is about, and what a body may leave out
+(kubernetes-api.md section 5). These tests pass against kube-apiserver 1.36 too."""
 
 from contract import Case, WIDGETS, widget
 from session import CM, config_map, main
@@ -8,7 +8,7 @@ LEFT_OUT = ({}, {"generateName": "x-"}, None, "absent")
 EMPTY = ({"name": ""}, {"name": None})
 
 
-class Applies(Case):
+class Names(Case):
     def apply(self, path, kind, metadata):
         body = {"apiVersion": "v1" if kind == "ConfigMap" else "example.com/v1", "kind": kind}
         if metadata != "absent":
