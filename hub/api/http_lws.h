@@ -116,6 +116,11 @@ void http_lws_watch_hup(struct http_conn *c, bool on);
 size_t http_lws_put_header(struct http_server *s, int code, const char *content_type,
 			   struct span headers, const char *framing);
 
+/* ---- http_lws_listen.c ---- */
+
+/* What the listener keeps beside its vhost, which is the library's. */
+void http_lws_listener_destroy(struct http_listener *l);
+
 /* ---- http_lws_body.c ---- */
 
 /* Answers with a line of text, and ends the connection. */
