@@ -4,7 +4,7 @@
 #include "core/dispatch/courier.h"
 #include "core/dispatch/ungater.h"
 #include "core/job.h"
-#include "core/kueue/evict.h"
+#include "core/kueue/pods_ready.h"
 #include "core/member.h"
 #include "core/pod_object.h"
 #include "core/swap/node_jobs.h"
@@ -129,7 +129,7 @@ static void count_ready(struct core *c, struct member *m, struct member_pod *p, 
 		j->ready_beside -= beside && j->ready_beside > 0;
 	}
 	if (j && j->workload)
-		evict_count_pods(c, j->workload);
+		pods_ready_count(c, j->workload);
 }
 
 void capacity_pod_untie(const struct core *c, struct member_pod *p)

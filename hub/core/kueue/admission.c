@@ -12,6 +12,7 @@
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/multikueue.h"
+#include "core/kueue/pods_ready.h"
 #include "core/kueue/preempted.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_meter.h"
@@ -64,7 +65,7 @@ static void start_clock(struct core *c, struct workload *w)
 		workload_timer(c, w,
 			       c->now + (w->max_execution - w->past_execution) * USEC_PER_SEC);
 	if (w->job)
-		evict_pods_ready(c, w, false);
+		pods_ready_say(c, w, false);
 }
 
 static void admitted(struct core *c, struct workload *w, bool had_checks)

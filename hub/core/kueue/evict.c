@@ -5,11 +5,12 @@
 #include "core/job.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/pods_ready.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_meter.h"
 #include "core/kueue/queue_status.h"
-#include "core/kueue/ready.h"
 #include "core/kueue/reclaimable.h"
+#include "core/kueue/requeue.h"
 #include "core/kueue/workload_restore.h"
 #include "core/retention.h"
 #include "quota-tree/kueue_message.h"
@@ -308,64 +309,6 @@ void evict_by_conflict(struct core *c, struct workload *w, const char *words)
 
 /* ---- given back ---- */
 
-/* What lets it back, or NULL (kueue_lifecycle_back). */
-static const char *way_back(const struct core *c, const struct workload *w,
-			    const char **ret_message)
-{
-	const struct cluster_queue *q = local_queue_cluster(c, w->queue);
-	struct kueue_life life = {.inactive = w->inactive,
-				  .local_stop = w->queue ? w->queue->stop : KUEUE_STOP_NONE,
-				  .cluster_stop = q ? q->stop : KUEUE_STOP_NONE,
-				  .requeue_at = w->requeue_at};
-
-	return kueue_lifecycle_back(&life, w->evicted_as, w->queue, q, c->now, ret_message);
-}
-
-static void set_requeued(struct core *c, struct workload *w, bool status, const char *reason,
-			 const char *message)
-{
-	if (!w->requeued_at || w->requeued_false == status)
-		w->requeued_at = c->now;
-	workload_set_condition(c, w, "Requeued", status, reason, "%s", message);
-	w->requeued_false = !status;
-}
-
-static void come_back(struct core *c, struct workload *w, const char *reason, const char *message)
-{
-	if (w->requeue_at && strcmp(reason, "BackoffFinished") == 0) {
-		w->requeue_at = 0;
-		workload_set_requeue(c, w);
-	}
-	set_requeued(c, w, true, reason, message);
-	w->evicted_as = NULL;
-}
-
-void evict_look_back(struct core *c, struct workload *w)
-{
-	const char *message;
-
-	if (!w->requeued_false || !w->evicted_as || workload_holds_quota(w))
-		return;
-	const char *reason = way_back(c, w, &message);
-	if (reason)
-		come_back(c, w, reason, message ? message : "The workload is requeued");
-}
-
-/* Requeued, for who was evicted, unless its creator has said so already. */
-static void tell_requeued(struct core *c, struct workload *w, const char *words)
-{
-	const char *reason, *message;
-
-	if (!w->evicted_as || w->requeued_false)
-		return;
-	reason = way_back(c, w, &message);
-	if (reason) {
-		come_back(c, w, reason, message ? message : words);
-		return;
-	}
-	set_requeued(c, w, false, w->evicted_as, words);
-}
-
 static void tell_released(struct core *c, struct workload *w)
 {
 	const struct cluster_queue *q = workload_cluster_queue(c, w);
@@ -380,7 +323,7 @@ static void tell_released(struct core *c, struct workload *w)
 			       checks ? "NoReservationUnsatisfiedChecks" : "NoReservation", "%s",
 			       checks ? "The workload has no reservation and not all checks ready"
 				      : "The workload has no reservation");
-	tell_requeued(c, w, words);
+	requeue_tell(c, w, words);
 	free(w->evicted_words);
 	w->evicted_words = NULL;
 }
@@ -394,7 +337,7 @@ void evict_released(struct core *c, struct workload *w)
 	workload_uncount_usage(c, w);
 	add_run(c, w);
 	tell_released(c, w);
-	evict_wait_for_start(c, w);
+	pods_ready_begin(c, w);
 	workload_set_admission(c, w, NULL);
 	reset_checks(c, w);
 	provisioning_check_drop(c, w);
@@ -467,45 +410,10 @@ void evict_timer(struct core *c, struct workload *w)
 		check_time(c, w);
 }
 
-void evict_wait_for_start(struct core *c, struct workload *w)
-{
-	if (w->job && c->kueue->settings.wait_for_pods_ready)
-		workload_set_condition(c, w, "PodsReady", false, "WaitForStart",
-				       "Not all pods are ready or succeeded");
-}
-
-void evict_pods_ready(struct core *c, struct workload *w, bool ready)
+void evict_expect(struct core *c, struct workload *w)
 {
 	struct kueue_loss_plan p;
 
-	if (!c->kueue->settings.wait_for_pods_ready || !w->admitted_at || w->evicted_at ||
-	    ready == !w->unready_since)
-		return;
-	w->unready_since = ready ? 0 : c->now;
-	if (ready)
-		workload_set_condition(c, w, "PodsReady", true,
-				       w->was_ready ? "Recovered" : "Started",
-				       "All pods reached readiness and the workload is running");
-	else if (w->was_ready)
-		workload_set_condition(c, w, "PodsReady", false, "WaitForRecovery",
-				       "At least one pod has failed, waiting for recovery");
-	else
-		evict_wait_for_start(c, w);
-	if (ready && !w->was_ready)
-		queue_meter_ready(c, w);
-	w->was_ready = w->was_ready || ready;
-	ready_review(c, w);
 	if (is_overdue(c, w, &p))
 		workload_timer(c, w, c->now);
-}
-
-void evict_count_pods(struct core *c, struct workload *w)
-{
-	int64_t need = 0;
-
-	/* A Ray cluster that is up is ready; what submits its job comes after. */
-	for (size_t i = 0; w->job && i < w->n_sets; i++)
-		need += job_is_submitter(w->job, i) ? 0 : w->sets[i].count;
-	if (need > 0)
-		evict_pods_ready(c, w, w->job->ready_pods - w->job->ready_beside >= need);
 }

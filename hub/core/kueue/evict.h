@@ -40,20 +40,13 @@ bool evict_by_checks(struct core *c, struct workload *w, const struct kueue_chec
 /* What its checks say of its pods cannot be (check_updates.h): it is deactivated with the words. */
 void evict_by_conflict(struct core *c, struct workload *w, const char *words);
 
-/* Its pods are gone: quota is free, and it waits again: Requeued says whether it is held back. */
+/* Its pods are gone: quota is free, and it waits again: requeue.h says whether it is held back. */
 void evict_released(struct core *c, struct workload *w);
-/* Requeued=False that what has happened since undoes becomes True. */
-void evict_look_back(struct core *c, struct workload *w);
 /* A reason of Evicted, or of Requeued=False, as static text; NULL: not one of Kueue's. */
 const char *evict_reason(struct span text);
 /* What waits for time: back-off, maximum execution time, pods that are not ready. */
 void evict_timer(struct core *c, struct workload *w);
-/* The pods of its job that are ready, or succeeded, are more or fewer. */
-void evict_count_pods(struct core *c, struct workload *w);
-/* PodsReady=False of a job's workload that is not admitted (yet, or any more); nothing where
- * waitForPodsReady is off. */
-void evict_wait_for_start(struct core *c, struct workload *w);
-/* Its pods (all of them run, or not): condition PodsReady. */
-void evict_pods_ready(struct core *c, struct workload *w, bool ready);
+/* Its timer is set to when such a time is over next, which may be now. */
+void evict_expect(struct core *c, struct workload *w);
 
 #endif

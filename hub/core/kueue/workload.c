@@ -7,8 +7,8 @@
 #include "core/kueue/claim.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/compose.h"
-#include "core/kueue/evict.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/pods_ready.h"
 #include "core/kueue/preempted.h"
 #include "core/kueue/priority_class.h"
 #include "core/kueue/provisioning_check.h"
@@ -218,7 +218,7 @@ static struct workload *create_for(struct core *c, struct job *j)
 	w->first_order = w->queue_order = j->first_attempt;
 	w->respec = true;
 	workload_tell_new(c, w);
-	evict_wait_for_start(c, w);
+	pods_ready_begin(c, w);
 	job_queue_event(c, j, "Normal", "CreatedWorkload", "Created Workload: %s", w->key);
 	return w;
 }

@@ -11,6 +11,7 @@
 #include "core/kueue/local_queue.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/quota_wait.h"
+#include "core/kueue/requeue.h"
 #include "core/kueue/workload_restore.h"
 #include "core/kueue/workload_status.h"
 
@@ -339,7 +340,7 @@ void workload_review(struct core *c, struct workload *w)
 	auto_buf text = BUF_INIT;
 	uint32_t node = node_of(c, w);
 
-	evict_look_back(c, w);
+	requeue_look_back(c, w);
 	w->wait = wait_of(c, w);
 	if (w->unit && !workload_holds_quota(w) && w->unit->queue != node)
 		kueue_queues_move(queues, w->unit, node);
