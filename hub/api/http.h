@@ -16,7 +16,7 @@
  * Limits (DESIGN section 10): body 3 MiB (413), header block 32 KiB (the library closes the
  * connection without an answer), 10 s for the header block and for each piece of a body, 60 s for
  * a whole body; a client that takes nothing for 30 s is closed. A body in chunks is
- * taken of POST, PUT and PATCH, and the connection ends with its answer; of others it gets 411.
+ * taken, and the connection ends with its answer.
  * A client that sends its next request while a request with a body, a stream or a long answer is
  * under way is closed; other pipelined requests are answered in order.
  */
@@ -69,6 +69,9 @@ struct http_peer {
 	bool proxy;	     /* it is valid against the CA of front proxies */
 	char *common_name;   /* "" when absent */
 	char *organizations; /* each ended by NUL, the list by an empty one */
+	char *uid;	     /* NULL: none is named */
+	bool uid_unreadable; /* several, or what is no text */
+	char digest[65];     /* SHA-256 of the certificate, in hexadecimal digits */
 	char address[48];    /* where it comes from; "" when that is not known */
 };
 

@@ -183,6 +183,10 @@ static int on_http(struct http_server *s, struct lws *wsi, struct span path)
 		/* The library completes a POST of length 0 by itself, others not. */
 		if (!length && !c->in_chunks && x->request.method != HTTP_POST)
 			return hand_over(c, false);
+		if (x->request.upgrade) { /* whose bytes would those be? */
+			http_lws_refuse(x, 400, "400 Bad Request: a body before an upgrade\n");
+			return c->close ? -1 : 0;
+		}
 		c->receiving = true;
 		c->since = clock_monotonic();
 		return 0;
@@ -347,7 +351,6 @@ int http_server_create(const struct http_server_options *o, struct http_server *
 	info.timeout_secs = HTTP_HEADER_SECS;
 	info.max_http_header_data2 = HTTP_MAX_HEADERS;
 	info.pt_serv_buf_size = 16384;
-	info.server_string = http_lws_refusal();
 	info.options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT |
 		       LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
 	s->context = lws_create_context(&info);

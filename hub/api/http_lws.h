@@ -8,8 +8,8 @@
  *    request, or the peer's end) would make the loop spin: reading is switched off while the
  *    handler has the exchange, and the peer's end is learned from an epoll set of our own.
  *  - With reading off it does not serve POLLOUT either: reading is on while a write is pending.
- *  - A POST, PUT or PATCH without Content-Length has a body of 100 MiB for it, which it hands over
- *    as it comes: chunks are taken apart here, and the connection ends with the answer.
+ *  - A body without Content-Length is one of 100 MiB for it where it knows of any, handed over as
+ * it comes: chunks are taken apart here, and the connection ends with the answer.
  *  - Bodies go through lws_write() as raw HTTP/1.1; what the socket does not take it keeps.
  *  - lws_http_transaction_completed() may say "close now"; inside a callback that is its return
  *    value, outside it is a timeout of kind LWS_TO_KILL_ASYNC, and a wake of the service.
@@ -92,6 +92,10 @@ struct span http_lws_custom_header(struct http_conn *c, struct arena *mem, const
 typedef bool http_lws_custom_fn(void *arg, struct span name, struct span value);
 bool http_lws_each_custom(const char *uri, struct span name, struct span value,
 			  http_lws_custom_fn *each, void *arg);
+/* The first header that the library has no number for and whose name begins with `prefix`; name in
+ * lower case with its colon, both where the library keeps them. False: there is none. */
+bool http_lws_find_custom(struct http_conn *c, const char *uri, struct span prefix,
+			  struct span *ret_name, struct span *ret_value);
 /* Fills r->impersonation; uri: as the library gives it. */
 void http_lws_read_impersonation(struct http_conn *c, struct http_request *r, const char *uri);
 /* Fills r->proxied when the peer is a front proxy. */
@@ -143,8 +147,8 @@ int http_lws_send(struct http_conn *c, const char *bytes, size_t len);
 
 /* ---- http_lws_tunnel.c ---- */
 
-/* What the library adds to each answer that it makes by itself. */
-const char *http_lws_refusal(void);
+/* The library's copy of "websocket" with its first letter changed: a word it does not know. */
+#define HTTP_LWS_CONFIRMED "-ebsocket"
 /* LWS_CALLBACK_HTTP_CONFIRM_UPGRADE; `value`: the library's. */
 int http_lws_confirm_upgrade(struct lws *wsi, char *value);
 /* Fills r->upgrade of a confirmed request; takes a token out of its protocols. */

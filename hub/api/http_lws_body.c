@@ -34,17 +34,12 @@ static void respond_too_large(struct http_exchange *x, bool close)
 /* Takes the body of the request at hand in chunks, or answers. */
 static bool begin_chunks(struct http_conn *c, struct http_exchange *x)
 {
-	enum http_method m = x->request.method;
 	char coding[16];
 	int n = lws_hdr_copy(c->wsi, coding, sizeof(coding), WSI_TOKEN_HTTP_TRANSFER_ENCODING);
 
-	if (m != HTTP_POST && m != HTTP_PUT && m != HTTP_PATCH) {
-		http_lws_refuse(x, 411, "411 Length Required: no chunked body is taken here\n");
-		return false;
-	}
 	/* Who says both may mean another end of the body than somebody in front of the hub
 	 * (RFC 9112 section 6.3). */
-	if (lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) > 0) {
+	if (lws_hdr_fragment_length(c->wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, 0) > 0) {
 		http_lws_refuse(x, 400, "400 Bad Request: Content-Length and Transfer-Encoding\n");
 		return false;
 	}
@@ -60,19 +55,13 @@ static bool begin_chunks(struct http_conn *c, struct http_exchange *x)
 
 bool http_lws_body_length(struct http_conn *c, struct http_exchange *x, uint64_t *ret)
 {
-	enum http_method m = x->request.method;
-	bool may_omit = m != HTTP_POST && m != HTTP_PUT && m != HTTP_PATCH;
 	char text[24];
 	int n;
 	*ret = 0;
 	if (lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0)
 		return begin_chunks(c, x);
-	if (lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0) {
-		if (may_omit)
-			return true;
-		http_lws_refuse(x, 411, "411 Length Required\n");
-		return false;
-	}
+	if (lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0)
+		return true;
 	n = lws_hdr_copy(c->wsi, text, sizeof(text), WSI_TOKEN_HTTP_CONTENT_LENGTH);
 	if (n <= 0 || num_parse_u64(span_make(text, (size_t)n), UINT64_MAX, ret) < 0) {
 		http_lws_refuse(x, 400, "400 Bad Request: Content-Length\n");

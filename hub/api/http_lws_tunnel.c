@@ -9,71 +9,17 @@
  */
 #include "api/http_lws.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
-#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* The library's copy of "websocket" with its first letter changed: a word it does not know. */
-#define CONFIRMED "-ebsocket"
 /* A browser cannot set headers for a WebSocket: the token is a protocol (kube-apiserver's
  * authentication/request/websocket). */
 #define BEARER_PROTOCOL "base64url.bearer.authorization.k8s.io."
 #define MAX_BEARER	16384
-
-/* What the library refuses by itself, before anybody here hears of it, gets a page of HTML. Of its
- * answers we have the value of one header only; it ends the header block, and a Status follows,
- * which kubectl prints. The rest of the page comes after the answer, on a connection that is being
- * closed. */
-#define REFUSAL_BODY                                                                                 \
-	"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","         \
-	"\"message\":\"this server takes no such path, method or protocol: connections to pods are " \
-	"WebSockets here, not SPDY/3.1; use kubectl 1.31 or newer (when it is, its WebSocket was "   \
-	"refused first, and -v=4 shows why)\",\"reason\":\"Forbidden\",\"code\":403}\n"
-#define REFUSAL_LENGTH 312
-#define STRINGIFY_(x)  #x
-#define STRINGIFY(x)   STRINGIFY_(x)
-
-const char *http_lws_refusal(void)
-{
-	_Static_assert(sizeof(REFUSAL_BODY) - 1 == REFUSAL_LENGTH, "the header below says it");
-	return "muster\r\nContent-Type: application/json\r\nConnection: close\r\n"
-	       "Content-Length: " STRINGIFY(REFUSAL_LENGTH) "\r\n\r\n" REFUSAL_BODY;
-}
-
-/* Stands before the library's function of that name, for the library too (as in http_lws_loop.c).
- *
- * To the library a request for any other upgrade than "websocket" is an error, which it answers
- * itself: so kubectl before 1.30, which asks for SPDY/3.1, and a later one whose WebSocket was
- * refused and which tries SPDY/3.1 then, were never told who may not do what. RFC 9110 7.8 lets a
- * server ignore an upgrade that it does not know: here it has not been asked for, and the request
- * goes the way of any other. Where the library finds its own function first, the text above is
- * what such a client gets. */
-int lws_hdr_total_length(struct lws *wsi, enum lws_token_indexes token)
-{
-	typedef int (*total_length_fn)(struct lws *, enum lws_token_indexes);
-	/* The same for the whole life of the process, whoever finds it first. */
-	static _Atomic(total_length_fn) library;
-	total_length_fn fn = atomic_load_explicit(&library, memory_order_relaxed);
-	char word[16];
-
-	if (!fn) {
-		void *found = dlsym(RTLD_NEXT, "lws_hdr_total_length");
-		memcpy(&fn, &found, sizeof(fn));
-		if (!fn)
-			abort(); /* no library, no server */
-		atomic_store_explicit(&library, fn, memory_order_relaxed);
-	}
-	if (token == WSI_TOKEN_UPGRADE && fn(wsi, token) > 0 &&
-	    (lws_hdr_copy_fragment(wsi, word, sizeof(word), token, 0) < 0 ||
-	     strcasecmp(&word[1], &CONFIRMED[1]) != 0))
-		return 0;
-	return fn(wsi, token);
-}
 
 int http_lws_confirm_upgrade(struct lws *wsi, char *value)
 {
@@ -84,7 +30,7 @@ int http_lws_confirm_upgrade(struct lws *wsi, char *value)
 	if (lws_hdr_copy(wsi, word, sizeof(word), WSI_TOKEN_UPGRADE) <= 0 ||
 	    strcasecmp(word, "websocket") != 0)
 		return -1;
-	value[0] = CONFIRMED[0];
+	value[0] = HTTP_LWS_CONFIRMED[0];
 	return 0;
 }
 
@@ -153,10 +99,10 @@ void http_lws_read_upgrade(struct http_conn *c, struct http_request *r)
 	struct span word;
 	struct http_upgrade *u;
 
-	if (lws_hdr_total_length(c->wsi, WSI_TOKEN_UPGRADE) != (int)strlen(CONFIRMED))
+	if (lws_hdr_total_length(c->wsi, WSI_TOKEN_UPGRADE) != (int)strlen(HTTP_LWS_CONFIRMED))
 		return;
 	word = http_lws_copy_header(c, &r->mem, WSI_TOKEN_UPGRADE);
-	if (strncasecmp(word.ptr, CONFIRMED, strlen(CONFIRMED)) != 0)
+	if (strncasecmp(word.ptr, HTTP_LWS_CONFIRMED, strlen(HTTP_LWS_CONFIRMED)) != 0)
 		return;
 	u = arena_new(&r->mem, struct http_upgrade);
 	u->key = http_lws_copy_header(c, &r->mem, WSI_TOKEN_KEY);

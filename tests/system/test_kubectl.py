@@ -217,7 +217,7 @@ def story_strict_fields(fleet):
 
 
 def story_raw(fleet):
-    """kubectl create --raw and replace --raw, which send chunks, end a namespace that is stuck"""
+    """kubectl create, replace and delete --raw, which send chunks, end a namespace that is stuck"""
     fleet.start_hub()
     for k in fleet.kubectls():
         stuck = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "stuck"},
@@ -230,9 +230,13 @@ def story_raw(fleet):
         k("replace", "--raw", "/api/v1/namespaces/stuck/finalize", "-f", "-", stdin=now)
         until(f"{k.version}: it is gone",
               lambda: "NotFound" in k.run("get", "namespace", "stuck").stderr)
-        done = k.run("delete", "--raw", "/api/v1/namespaces/stuck", "-f", "-", stdin="{}")
-        check(done.returncode == 1 and "411" in done.stderr + done.stdout,
-              f"{k.version}: a delete with chunks: {done.stderr.strip()}", done)
+        k("create", "configmap", "raw")
+        k("delete", "--raw", "/api/v1/namespaces/default/configmaps/raw", "-f", "-",
+          stdin={"kind": "DeleteOptions", "apiVersion": "v1", "dryRun": ["All"]})
+        k("get", "configmap", "raw")
+        k("delete", "--raw", "/api/v1/namespaces/default/configmaps/raw", "-f", "-", stdin={})
+        done = k.run("get", "configmap", "raw")
+        check("NotFound" in done.stderr, f"{k.version}: a delete with chunks", done)
 
 
 def story_wide_columns(fleet):

@@ -212,6 +212,30 @@ class Rudeness(manners.Case):
                 self.assertTrue(not got or re.match(b"HTTP/1[.][01] 4", got), (line, got))
             self.assertEqual(self.client.request("GET", "/version")[0], 200)
 
+    def test_a_request_line_that_cannot_be_read_is_refused_with_a_status(self):
+        for line, code, reason in ((b"GET /api/v1/%zz", 400, "BadRequest"),
+                                   (b"GET /api/v1/%4", 400, "BadRequest"),
+                                   (b"GET /api/v1/configmaps?labelSelector=%zz", 400, "BadRequest"),
+                                   (b"DELETE " + CM.encode() + b"?labelSelector=a%3", 400,
+                                    "BadRequest"),
+                                   (b"GET version", 400, "BadRequest"),
+                                   (b"BREW /version", 405, "MethodNotAllowed"),
+                                   (b"TRACE /version", 405, "MethodNotAllowed"),
+                                   (b"PROPFIND " + CM.encode(), 405, "MethodNotAllowed")):
+            s = self.client.raw_socket()
+            s.sendall(line + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+            got = b""
+            while piece := s.recv(65536):
+                got += piece
+            s.close()
+            head, _, body = got.partition(b"\r\n\r\n")
+            self.assertTrue(head.startswith(b"HTTP/1.1 %d " % code), (line, got))
+            self.assertIn(b"Content-Type: application/json", head)
+            self.assertIn(b"Connection: close", head)
+            said = json.loads(body)
+            self.assertEqual((said["kind"], said["code"], said["reason"]),
+                             ("Status", code, reason))
+
 
 if __name__ == "__main__":
     session.main()

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import socket
 import unittest
 
@@ -110,6 +111,40 @@ class Connections(Case):
             self.assertEqual(self.client.get(CM + "/in-chunks")[1]["data"], {"k": "changed"})
             self.client.delete(CM + "/in-chunks")
 
+    def test_a_delete_takes_its_options_in_chunks(self):
+        def ask(method, path, options):
+            text = json.dumps(options).encode()
+            return self.chunked(method, path, b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text))
+        made = self.must(201, self.client.post(CM, config_map("in-chunks")))
+        code, got = ask("DELETE", CM + "/in-chunks", {"preconditions": {"uid": "other"}})
+        self.assertEqual(code, 409, got)
+        code, got = ask("DELETE", CM + "/in-chunks", {
+            "preconditions": {"uid": made["metadata"]["uid"]}})
+        self.assertEqual((code, got.count(b"HTTP/1.1 ")), (200, 1), got)
+        self.assertEqual(self.client.get(CM + "/in-chunks")[0], 404)
+        code, got = self.chunked("DELETE", CM + "/none", b"0\r\n\r\n")
+        self.assertEqual(code, 404, got)
+        code, got = ask("GET", "/version", {"nobody": "reads this"})
+        self.assertEqual((code, got.count(b"HTTP/1.1 ")), (200, 1), got)
+        self.assertEqual(self.client.get("/version")[0], 200)
+
+    def test_a_request_that_says_nothing_of_a_body_has_none(self):
+        s = self.client.raw_socket()
+        for method, path in (("POST", CM), ("PUT", CM + "/x"), ("PATCH", CM + "/x"),
+                             ("DELETE", CM + "/x"), ("GET", "/version")):
+            s.sendall(("%s %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n"
+                       % (method, path)).encode())
+            got = b""
+            while b"\r\n\r\n" not in got:
+                got += s.recv(65536)
+            head, _, body = got.partition(b"\r\n\r\n")
+            length = int(re.search(b"Content-Length: ([0-9]+)", head).group(1))
+            while len(body) < length:
+                body += s.recv(65536)
+            self.assertIn(int(head.split(b" ", 2)[1]), (200, 400, 404, 415), (method, got))
+            self.assertTrue(b"Connection: close" not in head, (method, got))
+        s.close()
+
     def test_a_body_in_bad_chunks_changes_nothing(self):
         good = b"2\r\n{}\r\n0\r\n\r\n"
         for method, code, body, more in (
@@ -117,7 +152,9 @@ class Connections(Case):
                 ("POST", 400, b"x\r\n", ""),
                 ("POST", 400, good, "Content-Length: 2\r\n"),
                 ("POST", 413, b"fffffff\r\n", ""),
-                ("DELETE", 411, good, "")):
+                ("DELETE", 400, b"2\r\n{}}\r\n0\r\n\r\n", ""),
+                ("DELETE", 400, good, "Content-Length: 2\r\n"),
+                ("GET", 400, good, "Connection: Upgrade\r\nUpgrade: websocket\r\n")):
             got = self.chunked(method, CM, body, more)
             self.assertEqual(got[0], code, got)
         s = self.client.raw_socket()
