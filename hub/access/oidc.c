@@ -47,6 +47,10 @@ static int read_groups(const struct oidc_config *o, const struct jwt *t, struct 
 		       struct oidc_identity *ret, struct err *reterr)
 {
 	const struct cJSON *groups = o->groups_claim ? json_get(t->claims, o->groups_claim) : NULL;
+	if (!groups && o->groups_claim &&
+	    json_str(json_get(t->claims, "_claim_names"), o->groups_claim))
+		return refuse(reterr, "distributed claims are not fetched here, as the token's",
+			      o->groups_claim);
 	if (!groups || json_is(groups, JSON_NULL))
 		return 0;
 	if (json_is(groups, JSON_STRING)) {
@@ -96,6 +100,8 @@ int oidc_identify(const struct oidc_config *o, const struct jwt *t, struct arena
 	if (!id.name.len || is_reserved(id.name))
 		return err_set(reterr, ERR_UNAUTHORIZED, "the token's user name cannot be used");
 	r = read_groups(o, t, mem, &id, reterr);
+	if (json_str(t->claims, "jti"))
+		id.token_id = arena_span(mem, span_of(json_str(t->claims, "jti")));
 	if (!r)
 		*ret = id;
 	return r;

@@ -28,11 +28,14 @@ struct oidc_identity {
 	struct span name;
 	struct span groups[OIDC_MAX_GROUPS]; /* more are not taken */
 	size_t n_groups;
+	struct span token_id; /* jti; absent when it has none */
 };
 
 /* ERR_UNAUTHORIZED with what is missing; strings in mem. A prefix may not lead into system: names:
  * a name or group that would begin with "system:" is refused, or left out. Groups that are neither
- * text nor a list of texts are refused, as is a token without a required claim. */
+ * text nor a list of texts are refused, as is a token without a required claim, or one whose groups
+ * are elsewhere (a distributed claim, OpenID Connect Core 5.6.2, which nobody here fetches): the
+ * user would come without them. */
 int oidc_identify(const struct oidc_config *o, const struct jwt *t, struct arena *mem,
 		  struct oidc_identity *ret, struct err *reterr) MUST_CHECK;
 

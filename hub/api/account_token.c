@@ -96,7 +96,8 @@ static struct cJSON *reference(struct span name, struct span uid)
 {
 	struct cJSON *ref = json_object();
 	json_set(ref, "name", json_new_span(name));
-	json_set(ref, "uid", json_new_span(uid));
+	if (uid.len)
+		json_set(ref, "uid", json_new_span(uid));
 	return ref;
 }
 
@@ -111,6 +112,8 @@ static struct cJSON *private_claims(const struct account_token *t)
 			 : span_is(t->bound_kind, "Secret") ? "secret"
 							    : "node",
 			 reference(t->bound_name, t->bound_uid));
+	if (t->node_name.len)
+		json_set(claims, "node", reference(t->node_name, t->node_uid));
 	return claims;
 }
 
@@ -173,8 +176,17 @@ static void read_bound(const struct cJSON *claims, struct arena *mem, struct acc
 		ret->bound_kind = span_of(kinds[n][1]);
 		ret->bound_name = text_at(ref, "name", mem);
 		ret->bound_uid = text_at(ref, "uid", mem);
-		return;
+		break;
 	}
+}
+
+static void read_node(const struct cJSON *claims, struct arena *mem, struct account_token *ret)
+{
+	const struct cJSON *node = json_get(claims, "node");
+	if (!node || !span_is(ret->bound_kind, "Pod"))
+		return;
+	ret->node_name = text_at(node, "name", mem);
+	ret->node_uid = text_at(node, "uid", mem);
 }
 
 static bool names_its_subject(const struct jwt *t, const struct account_token *a)
@@ -203,6 +215,7 @@ int account_token_verify(const struct account_issuer *i, const struct jwt *t, us
 	a.id = text_at(t->claims, "jti", mem);
 	a.expires = lasts ? ACCOUNT_TOKEN_LASTS : jwt_expires(t);
 	read_bound(own, mem, &a);
+	read_node(own, mem, &a);
 	if (lasts && !span_is(a.bound_kind, "Secret"))
 		return err_set(reterr, ERR_UNAUTHORIZED, "the token has no end");
 	if (!a.ns.len || !a.name.len || !a.uid.len || !names_its_subject(t, &a))

@@ -21,8 +21,10 @@ struct account_issuer;
 struct account_token {
 	struct span ns, name, uid;
 	struct span bound_kind, bound_name, bound_uid; /* "Pod", "Secret", "Node"; absent: none */
-	struct span id;				       /* jti */
-	usec expires; /* ACCOUNT_TOKEN_LASTS: not before the Secret holds it no longer */
+	struct span node_name,
+	    node_uid;	/* of a Pod's node, when it has one; the uid may be absent */
+	struct span id; /* jti */
+	usec expires;	/* ACCOUNT_TOKEN_LASTS: not before the Secret holds it no longer */
 	struct span
 	    text; /* of such a one, for account_token_check_live(): who verified it sets it */
 };

@@ -36,6 +36,31 @@ static void add_text(struct buf *b, const char *key, struct span value)
 	buf_add_json_str(b, value);
 }
 
+/* Each key once, with its values in their order. */
+static void add_extra(struct buf *b, const struct auth_user *u)
+{
+	for (size_t i = 0; i < u->n_extra; i++) {
+		size_t first = 0;
+		while (!span_eq(u->extra[first].key, u->extra[i].key))
+			first++;
+		if (first < i)
+			continue;
+		buf_add_str(b, i ? "," : ",\"extra\":{");
+		buf_add_json_str(b, u->extra[i].key);
+		buf_add_str(b, ":[");
+		for (size_t j = i; j < u->n_extra; j++) {
+			if (!span_eq(u->extra[j].key, u->extra[i].key))
+				continue;
+			if (j > i)
+				buf_add_char(b, ',');
+			buf_add_json_str(b, u->extra[j].value);
+		}
+		buf_add_char(b, ']');
+	}
+	if (u->n_extra)
+		buf_add_char(b, '}');
+}
+
 static void add_user(struct buf *b, const char *key, const struct auth_user *u)
 {
 	buf_addf(b, ",\"%s\":{\"username\":", key);
@@ -47,7 +72,9 @@ static void add_user(struct buf *b, const char *key, const struct auth_user *u)
 			buf_add_char(b, ',');
 		buf_add_json_str(b, u->groups[i]);
 	}
-	buf_add_str(b, "]}");
+	buf_add_char(b, ']');
+	add_extra(b, u);
+	buf_add_char(b, '}');
 }
 
 static void add_object_ref(struct buf *b, const struct call *c, const struct rbac_request *q)

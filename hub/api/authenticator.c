@@ -67,11 +67,23 @@ static void add_extra(struct auth_user *u, struct arena *mem, const char *key, s
 		u->extra[u->n_extra++] = (struct auth_extra){span_of(key), value};
 }
 
+static struct span format(struct arena *mem, const char *head, struct span a, const char *mid,
+			  struct span b)
+{
+	struct buf t = BUF_MAX(2048);
+	struct span s;
+	buf_addf(&t, "%s%.*s%s%.*s", head, SPAN_ARGS(a), mid, SPAN_ARGS(b));
+	s = arena_span(mem, buf_span(&t));
+	buf_done(&t);
+	return s;
+}
+
 /* ---- certificates and the admin's token ---- */
 
 static bool is_named(const struct http_peer *p)
 {
-	return p->presented && p->verified && p->common_name && p->common_name[0];
+	return p->presented && p->verified && p->common_name && p->common_name[0] &&
+	       !p->uid_unreadable;
 }
 
 static void by_certificate(const struct http_peer *p, struct arena *mem, struct auth_user *ret)
@@ -84,6 +96,11 @@ static void by_certificate(const struct http_peer *p, struct arena *mem, struct 
 	for (group = p->organizations; group && *group; group += strlen(group) + 1)
 		add_group(ret, arena_span(mem, span_of(group)));
 	add_group(ret, SPAN("system:authenticated"));
+	if (p->uid)
+		ret->uid = arena_span(mem, span_of(p->uid));
+	if (p->digest[0])
+		add_extra(ret, mem, EXTRA_PREFIX "credential-id",
+			  format(mem, "X509SHA256=", span_of(p->digest), "", SPAN("")));
 }
 
 static bool is_admin(const struct authenticator *a, struct span given)
@@ -102,17 +119,6 @@ static void be_admin(struct auth_user *ret, struct arena *mem)
 
 /* ---- signed tokens ---- */
 
-static struct span format(struct arena *mem, const char *head, struct span a, const char *mid,
-			  struct span b)
-{
-	struct buf t = BUF_MAX(2048);
-	struct span s;
-	buf_addf(&t, "%s%.*s%s%.*s", head, SPAN_ARGS(a), mid, SPAN_ARGS(b));
-	s = arena_span(mem, buf_span(&t));
-	buf_done(&t);
-	return s;
-}
-
 static void be_account(const struct account_token *t, struct arena *mem, struct auth_user *u)
 {
 	begin(u, mem, format(mem, "system:serviceaccount:", t->ns, ":", t->name), 2);
@@ -126,6 +132,8 @@ static void be_account(const struct account_token *t, struct arena *mem, struct 
 	if (span_is(t->bound_kind, "Pod")) {
 		add_extra(u, mem, EXTRA_PREFIX "pod-name", t->bound_name);
 		add_extra(u, mem, EXTRA_PREFIX "pod-uid", t->bound_uid);
+		add_extra(u, mem, EXTRA_PREFIX "node-name", t->node_name);
+		add_extra(u, mem, EXTRA_PREFIX "node-uid", t->node_uid);
 	}
 	if (span_is(t->bound_kind, "Node")) {
 		add_extra(u, mem, EXTRA_PREFIX "node-name", t->bound_name);
@@ -180,6 +188,9 @@ static int verify_oidc(struct authenticator *a, const struct jwt *t, usec now, s
 	for (size_t i = 0; i < id.n_groups; i++)
 		add_group(&v->user, id.groups[i]);
 	add_group(&v->user, SPAN("system:authenticated"));
+	if (id.token_id.len)
+		add_extra(&v->user, mem, EXTRA_PREFIX "credential-id",
+			  format(mem, "JTI=", id.token_id, "", SPAN("")));
 	return 0;
 }
 

@@ -8,11 +8,13 @@
  * the next custom header or 0 (big-endian), the name in lower case with its colon, and the value
  * (libwebsockets 4.1 to 4.3, lib/roles/http/parsers.c). The memory begins a few bytes before the
  * request's URI; how many, the chain of headers itself tells: only one number makes it whole.
+ * Behind the last header its parser leaves 8 zeroes and the empty line.
  */
 #include "api/http_lws.h"
 
 #define RECORD_HEAD 8
 #define MOST_BEFORE 32
+#define END	    "\0\0\0\0\0\0\0\0\r\n"
 
 struct record {
 	struct span name, value;
@@ -129,4 +131,30 @@ bool http_lws_each_custom(const char *uri, struct span name, struct span value,
 			return true;
 		at = rec.next - chain.before;
 	}
+}
+
+bool http_lws_find_custom(struct http_conn *c, const char *uri, struct span prefix,
+			  struct span *ret_name, struct span *ret_value)
+{
+	size_t n = HTTP_MAX_HEADERS - MOST_BEFORE;
+	const char *at = uri ? memmem(uri, n, END, sizeof(END) - 1) : NULL;
+	struct record rec;
+
+	if (!uri)
+		return false;
+	n = at ? (size_t)(at - uri) : n;
+	for (at = memmem(uri, n, prefix.ptr, prefix.len); at;
+	     at = memmem(at + 1, n - (size_t)(at + 1 - uri), prefix.ptr, prefix.len)) {
+		/* What stands there may be of an earlier request, or a value: the library knows. */
+		if (at - uri >= RECORD_HEAD &&
+		    read_record(uri, (size_t)(at - uri) - RECORD_HEAD, &rec) &&
+		    span_starts(rec.name, prefix) &&
+		    lws_hdr_custom_length(c->wsi, rec.name.ptr, (int)rec.name.len) ==
+			(int)rec.value.len) {
+			*ret_name = rec.name;
+			*ret_value = rec.value;
+			return true;
+		}
+	}
+	return false;
 }

@@ -48,7 +48,9 @@ void http_lws_read_impersonation(struct http_conn *c, struct http_request *r, co
 				       .uid = http_lws_custom_header(c, &r->mem, UID)};
 	struct span group = http_lws_custom_header(c, &r->mem, GROUP);
 	struct reading reading = {.mem = &r->mem};
-	if (!i.user.ptr && !i.uid.ptr && !group.ptr)
+	struct span name, value;
+	if (!i.user.ptr && !i.uid.ptr && !group.ptr &&
+	    !http_lws_find_custom(c, uri, SPAN(EXTRA), &name, &value))
 		return;
 	reading.made = arena_new(&r->mem, struct http_impersonation);
 	r->impersonation = reading.made;

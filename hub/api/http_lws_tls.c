@@ -81,6 +81,37 @@ static void add_name(struct buf *out, X509_NAME_ENTRY *entry)
 	OPENSSL_free(utf8);
 }
 
+/* The attribute by which kube-apiserver (1.34) reads a uid from a subject: one, of any kind of text
+ * that is not empty. */
+#define UID_OBJECT "1.3.6.1.4.1.57683.2"
+
+static void read_uid(X509_NAME *subject, struct http_peer *ret)
+{
+	ASN1_OBJECT *type = OBJ_txt2obj(UID_OBJECT, 1);
+	int at = type ? X509_NAME_get_index_by_OBJ(subject, type, -1) : -1;
+	struct buf out = BUF_MAX(16384);
+
+	if (at >= 0) {
+		add_name(&out, X509_NAME_get_entry(subject, at));
+		ret->uid_unreadable =
+		    !out.len || X509_NAME_get_index_by_OBJ(subject, type, at) >= 0;
+		ret->uid = buf_steal(&out, NULL);
+	}
+	buf_done(&out);
+	ASN1_OBJECT_free(type);
+}
+
+static void read_digest(X509 *cert, struct http_peer *ret)
+{
+	unsigned char bytes[EVP_MAX_MD_SIZE];
+	unsigned n = 0;
+
+	if (X509_digest(cert, EVP_sha256(), bytes, &n) != 1)
+		n = 0;
+	for (unsigned i = 0; i < n && 2 * i + 2 < sizeof(ret->digest); i++)
+		snprintf(ret->digest + 2 * (size_t)i, 3, "%02x", bytes[i]);
+}
+
 static char *names_of(X509_NAME *subject, int nid)
 {
 	struct buf out = BUF_MAX(16384);
@@ -117,6 +148,8 @@ void http_lws_read_peer(struct http_conn *c)
 	c->peer.proxy = l && l->proxy_cas && is_proxy(l->proxy_cas, cert);
 	c->peer.common_name = names_of(X509_get_subject_name(cert), NID_commonName);
 	c->peer.organizations = names_of(X509_get_subject_name(cert), NID_organizationName);
+	read_uid(X509_get_subject_name(cert), &c->peer);
+	read_digest(cert, &c->peer);
 	X509_free(cert);
 }
 
@@ -124,5 +157,6 @@ void http_lws_peer_done(struct http_peer *p)
 {
 	free(p->common_name);
 	free(p->organizations);
+	free(p->uid);
 	*p = (struct http_peer){0};
 }

@@ -52,11 +52,11 @@ static int check(struct authorizer *a, const struct http_impersonation *i,
 	return r;
 }
 
-static bool says_whether_authenticated(const struct http_impersonation *i)
+static bool says_whether_authenticated(const struct http_impersonation *i, bool nobody)
 {
 	for (size_t n = 0; n < i->n_groups; n++)
-		if (span_is(i->groups[n], "system:authenticated") ||
-		    span_is(i->groups[n], "system:unauthenticated"))
+		if (span_is(i->groups[n], "system:unauthenticated") ||
+		    (!nobody && span_is(i->groups[n], "system:authenticated")))
 			return true;
 	return false;
 }
@@ -89,7 +89,7 @@ static void become(const struct http_impersonation *i, struct arena *mem, struct
 		    (struct auth_extra){i->extra[n].name, i->extra[n].value};
 	if (!i->n_groups && is_account(i->user, &ns, &name))
 		add_account_groups(ret, mem, ns);
-	if (!says_whether_authenticated(i))
+	if (!says_whether_authenticated(i, nobody))
 		ret->groups[ret->n_groups++] =
 		    nobody ? SPAN("system:unauthenticated") : SPAN("system:authenticated");
 }
@@ -105,7 +105,7 @@ int impersonate(struct authorizer *a, const struct http_request *r, struct arena
 		return err_set(reterr, ERR_BAD_REQUEST, "the Impersonate headers cannot be read");
 	if (!i->user.len)
 		return err_set(reterr, ERR_BAD_REQUEST,
-			       "requested groups or a uid without impersonating a user");
+			       "requested groups, a uid or extra without impersonating a user");
 	rc = check(a, i, user, reterr);
 	if (!rc)
 		become(i, mem, user);

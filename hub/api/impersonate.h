@@ -9,7 +9,7 @@
 #include "base/arena.h"
 
 /* Replaces *user by the one that the headers name; does nothing when there are none. What is made
- * is in mem. ERR_FORBIDDEN; ERR_BAD_REQUEST for groups or a uid without a user. */
+ * is in mem. ERR_FORBIDDEN; ERR_BAD_REQUEST for groups, a uid or extra without a user. */
 int impersonate(struct authorizer *a, const struct http_request *r, struct arena *mem,
 		struct auth_user *user, struct err *reterr) MUST_CHECK;
 

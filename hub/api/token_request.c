@@ -23,7 +23,8 @@ struct ask {
 	struct cJSON *spec;
 	struct account_wish wish;
 	const char *audiences[MAX_AUDIENCES];
-	char uid[OBJECT_UID_TEXT], bound_uid[OBJECT_UID_TEXT];
+	char uid[OBJECT_UID_TEXT], bound_uid[OBJECT_UID_TEXT], node_uid[OBJECT_UID_TEXT];
+	char node_name[STORE_MAX_NAME + 1];
 };
 
 static int read_object(struct call *c, uint16_t type, struct span ns, struct span name,
@@ -82,6 +83,25 @@ static int check_pod(struct ask *a, const struct store_object *pod, struct err *
 		       SPAN_ARGS(a->call->info.name));
 }
 
+/* The node that the pod is on; its name alone when there is no such Node here. */
+static void read_node(struct ask *a, const struct store_object *pod)
+{
+	struct account_token *t = &a->wish.account;
+	auto_reader *reader = NULL;
+	struct store_object node;
+	struct span name;
+
+	if (json_text_path(pod->json, &name, "spec", "nodeName", NULL) < 0)
+		return;
+	name = json_text_plain(name);
+	if (!name.len || name.len > STORE_MAX_NAME)
+		return;
+	snprintf(a->node_name, sizeof(a->node_name), "%.*s", SPAN_ARGS(name));
+	t->node_name = span_of(a->node_name);
+	if (read_object(a->call, TYPE_NODE, SPAN(""), t->node_name, &reader, &node, NULL) == 0)
+		t->node_uid = span_of(object_uid_format(node.uid, a->node_uid));
+}
+
 static int read_bound(struct ask *a, struct err *reterr)
 {
 	const struct cJSON *ref = json_get(a->spec, "boundObjectRef");
@@ -110,6 +130,8 @@ static int read_bound(struct ask *a, struct err *reterr)
 	if (r)
 		return r;
 	t->bound_uid = span_of(object_uid_format(o.uid, a->bound_uid));
+	if (type == TYPE_POD)
+		read_node(a, &o);
 	if (uid && uid[0] && !span_is(t->bound_uid, uid))
 		return err_set(reterr, ERR_CONFLICT,
 			       "the UID in the bound object reference (%s) does not match the UID "

@@ -492,7 +492,11 @@ def story_nothing_is_open(fleet):
               "Impersonate_Uid": "7", "Impersonate_User": "z"},
              {"username": "z", "uid": "7", "groups": [all_of_them],
               "extra": {"scopes": ["v", "w"], "acme.com/team": ["t"]}}),
-            ({"Impersonate_Group": "a"}, 400),
+            ({"Impersonate_Group": "a"}, 400), ({"Impersonate_Uid": "7"}, 400),
+            ({"Impersonate_Extra_Scopes": "v"}, 400),
+            ({"X_Other": "y", "Impersonate_Extra_Acme.com__Team": ""}, 400),
+            ({"X_Other": "Impersonate-Extra-Scopes: v"},
+             {"username": "muster-admin", "groups": ["system:masters", all_of_them]}),
             ({}, {"username": "muster-admin", "groups": ["system:masters", all_of_them]})):
         got = whoami(**headers)
         check(got == want, f"as {headers or 'oneself'}", got)

@@ -53,6 +53,9 @@ rules:
                                       "stringData": {"password": "correct-horse"}})
     refused(admin, "somebody without rights", "get", "pods", "-n", "default", "--as=eve",
             "--as-group=dev")
+    fleet.client.raw("PUT", "/api/v1/namespaces/default/configmaps/c", {}, headers={
+        "Impersonate-User": "eve", "Impersonate-Extra-Scopes": "v",
+        "Impersonate-Extra-Acme.com%2Fteam": "t"})
     token = admin("create", "token", "default", "-n", "default").strip()
     admin("get", "nodes")
     _, headers, _ = fleet.client.raw("GET", "/api/v1/namespaces/default/configmaps/c")
@@ -97,6 +100,9 @@ rules:
     check(e["responseStatus"]["code"] == 403 and e["impersonatedUser"]["username"] == "eve" and
           e["user"]["username"] == "muster-admin" and
           e["annotations"]["authorization.k8s.io/decision"] == "forbid", "a refusal", e)
+    e = find("configmaps", "update")
+    check(e["impersonatedUser"]["extra"] == {"scopes": ["v"], "acme.com/team": ["t"]},
+          "and what else is known of the user", e)
     e = find("serviceaccounts", "create")
     check(e["objectRef"]["subresource"] == "token" and "responseObject" not in e, "a token", e)
     ids = [e["auditID"] for e in events]

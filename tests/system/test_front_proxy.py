@@ -2,6 +2,7 @@
 """A proxy before the hub that has authenticated its users, and names them in headers."""
 
 import base64
+import hashlib
 import http.client
 import json
 import os
@@ -16,6 +17,20 @@ from muster_test.programs import program
 from muster_test.story import Skip
 
 EVERYBODY = "system:authenticated"
+CREDENTIAL = "authentication.kubernetes.io/credential-id"
+# What openssl does not know by itself: kube-apiserver's attribute of a subject.
+OPENSSL = """oid_section = oids
+[oids]
+kubernetesUID = 1.3.6.1.4.1.57683.2
+[req]
+distinguished_name = dn
+[dn]
+"""
+
+
+def digest(path):
+    with open(path, encoding="ascii") as f:
+        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(f.read())).hexdigest()
 
 
 def authority(fleet, name):
@@ -27,8 +42,10 @@ def authority(fleet, name):
 def certificate(fleet, name, subject, ca):
     """(certificate, key): files, for a client."""
     key, request, cert = (fleet.path(name + end) for end in (".key", ".csr", ".crt"))
+    with open(fleet.path("openssl.cnf"), "w", encoding="ascii") as f:
+        f.write(OPENSSL)
     run("openssl", "req", "-new", "-newkey", "rsa:2048", "-nodes", "-subj", subject, "-keyout", key,
-        "-out", request)
+        "-out", request, "-config", fleet.path("openssl.cnf"))
     run("openssl", "x509", "-req", "-in", request, "-days", "1", "-CAcreateserial", "-CA", ca[0],
         "-CAkey", ca[1], "-out", cert)
     return cert, key
@@ -94,11 +111,20 @@ def story_a_front_proxy(fleet):
     back = Caller(fleet, certificate(fleet, "back", "/CN=back", ca))
     check(back.whoami(eve, masters) == 401, "a name that is not allowed is no proxy")
     alice = Caller(fleet, certificate(fleet, "alice", "/CN=alice/O=ml", own))
-    want = {"username": "alice", "groups": ["ml", EVERYBODY]}
-    check(alice.whoami(eve, masters) == want, "a user of the hub's own CA stays who she is")
+    got = alice.whoami(eve, masters)
+    known = got.pop("extra")
+    check(got == {"username": "alice", "groups": ["ml", EVERYBODY]},
+          "a user of the hub's own CA stays who she is", got)
+    check(known == {CREDENTIAL: ["X509SHA256=" + digest(fleet.path("alice.crt"))]},
+          "and is known by her certificate", known)
     namesake = Caller(fleet, certificate(fleet, "namesake", "/CN=front", own))
     got = namesake.whoami(eve, masters)
+    del got["extra"]
     check(got == {"username": "front", "groups": [EVERYBODY]}, "so does a proxy's namesake", got)
+    for name, uids, want in (("one", ["42"], "42"), ("two", ["42", "43"], 401)):
+        got = Caller(fleet, certificate(fleet, name, "/CN=carol" + "".join(
+            f"/kubernetesUID={uid}" for uid in uids), own)).whoami()
+        check((got if want == 401 else got["uid"]) == want, f"a certificate of {uids}", got)
     forger = Caller(fleet, certificate(fleet, "forger", "/CN=front", authority(fleet, "others")))
     check(forger.whoami(eve, masters) == 401, "a third CA's word counts for nothing")
     bare = Caller(fleet)

@@ -1,7 +1,13 @@
 """Reviews, refusals and the documents about tokens, as kube-apiserver 1.36 has them
 (kubernetes-api.md 1.11 and 1.12). These tests pass against that server too."""
 
-from session import CM, Case, main
+import base64
+import hashlib
+import json
+import ssl
+
+from client import Client
+from session import CM, NS, Case, main
 
 ACCESS = "/apis/authorization.k8s.io/v1"
 LOCAL = ACCESS + "/namespaces/default/localsubjectaccessreviews"
@@ -76,6 +82,55 @@ class Refusals(Case):
                 CM, fieldSelector=selector, headers={"Impersonate-User": "nobody"}))
             self.assertEqual(s["details"], {"name": name, "kind": "configmaps"} if name
                              else {"kind": "configmaps"})
+
+
+class Impersonation(Case):
+    def test_whoever_is_said_to_be_has_a_name(self):
+        for more in ({"Impersonate-Group": "a"}, {"Impersonate-Uid": "7"},
+                     {"Impersonate-Extra-Scopes": "v"}, {"Impersonate-Extra-a.b%2Fc": ""},
+                     {"X-Other": "y", "Impersonate-Extra-Scopes": "v", "X-More": "z"}):
+            s = self.fails(400, "BadRequest", self.client.get(CM, headers=more))
+            self.assertIn("without impersonating a user", s["message"])
+            # What an earlier request of the connection said is not said again.
+            self.must(200, self.client.get(CM))
+            self.must(200, self.client.get(CM, headers={**more, "Impersonate-User": "admin",
+                                                        "Impersonate-Group": "system:masters"}))
+            self.must(200, self.client.get(CM, headers={"X-Other": "y"}))
+        self.must(200, self.client.get(CM, headers={"X-Other": "Impersonate-Extra-Scopes: v"}))
+
+
+class Credentials(Case):
+    """1.12: what a user is known by besides the name."""
+
+    ID = "authentication.kubernetes.io/credential-id"
+
+    def whoami(self, client):
+        return self.must(201, client.post(
+            "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+            {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}))[
+                "status"]["userInfo"]
+
+    def test_a_certificate_by_its_digest(self):
+        der = ssl.PEM_cert_to_DER_cert(self.server.text("pki/admin.crt"))
+        user = self.whoami(self.client)
+        self.assertEqual((user.get("uid"), user["extra"]), (None, {
+            self.ID: ["X509SHA256=" + hashlib.sha256(der).hexdigest()]}))
+
+    def test_a_token_by_its_id(self):
+        account = NS + "serviceaccounts/known"
+        self.client.post(NS + "serviceaccounts", {"metadata": {"name": "known"}})
+        token = self.must(201, self.client.post(account + "/token", {}))["status"]["token"]
+        claims = token.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+        want = {self.ID: ["JTI=" + claims["jti"]]}
+        client = Client(self.server, token=token)
+        self.assertEqual(self.whoami(client)["extra"], want)
+        client.close()
+        review = self.must(201, self.client.post(
+            "/apis/authentication.k8s.io/v1/tokenreviews",
+            {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
+             "spec": {"token": token}}))
+        self.assertEqual(review["status"]["user"]["extra"], want)
 
 
 class Roles(Case):

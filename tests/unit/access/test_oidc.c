@@ -52,6 +52,10 @@ static void groups_are_one_or_many_and_never_the_system_s(void **state)
 	expect(&o, "{'sub':'jo','roles':[]}", "jo:");
 	expect(&o, "{'sub':'jo','roles':null}", "jo:");
 	expect(&o, "{'sub':'jo','groups':['a']}", "jo:");
+	/* Elsewhere, and fetched by nobody. */
+	expect(&o, "{'sub':'jo','_claim_names':{'roles':'src1'}}", "");
+	expect(&o, "{'sub':'jo','roles':'a','_claim_names':{'roles':'src1'}}", "jo: a");
+	expect(&o, "{'sub':'jo','_claim_names':{'address':'src1'}}", "jo:");
 	o.groups_prefix = prefix;
 	expect(&o, "{'sub':'jo','roles':['system:masters']}", "jo: g:system:masters");
 }

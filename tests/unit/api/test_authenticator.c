@@ -142,6 +142,31 @@ static void a_certificate_names_user_and_groups(void **state)
 	assert_false(auth_in_group(&u, "system:masters"));
 }
 
+static void a_certificate_has_a_digest_and_may_have_a_uid(void **state)
+{
+	char name[] = "alice", groups[] = "\0", uid[] = "42";
+	struct http_peer p = {.presented = true,
+			      .verified = true,
+			      .common_name = name,
+			      .organizations = groups,
+			      .digest = "ab12"};
+	struct http_request r = request_of(HTTP_GET, "/api/v1/pods", NULL);
+	struct auth_user u;
+	(void)state;
+	r.peer = &p;
+	assert_int_equal(authenticator_request(w.who, &r, NOW, &w.mem, &u, NULL), 0);
+	assert_false(u.uid.len);
+	assert_int_equal(u.n_extra, 1);
+	assert_span(u.extra[0].key, "authentication.kubernetes.io/credential-id");
+	assert_span(u.extra[0].value, "X509SHA256=ab12");
+	p.uid = uid;
+	assert_int_equal(authenticator_request(w.who, &r, NOW, &w.mem, &u, NULL), 0);
+	assert_span(u.uid, "42");
+	p.uid_unreadable = true;
+	assert_int_equal(authenticator_request(w.who, &r, NOW, &w.mem, &u, NULL),
+			 err_errno(ERR_UNAUTHORIZED));
+}
+
 static void an_unverified_certificate_is_nobody_s(void **state)
 {
 	char name[] = "alice", groups[] = "system:masters\0";
@@ -303,6 +328,39 @@ static void a_bound_token_ends_with_what_it_is_bound_to(void **state)
 	assert_false(good(token, NOW));
 }
 
+static void a_pod_s_token_says_on_which_node(void **state)
+{
+	static const char *const want[][2] = {
+	    {"pod-name", "p"}, {"pod-uid", UID_S}, {"node-name", "n"}, {"node-uid", UID_B}};
+	struct account_token about = {.ns = SPAN("team"),
+				      .name = SPAN("robot"),
+				      .uid = SPAN(UID_A),
+				      .bound_kind = SPAN("Pod"),
+				      .bound_name = SPAN("p"),
+				      .bound_uid = SPAN(UID_S),
+				      .node_name = SPAN("n"),
+				      .node_uid = SPAN(UID_B)};
+	auto_free char *token = account_token(about, ISSUER);
+	struct auth_user u;
+	(void)state;
+	put(TYPE_SERVICE_ACCOUNT, "team", "robot", UID_A, "");
+	put(TYPE_POD, "team", "p", UID_S, "");
+	assert_int_equal(ask(token, NOW, &u), 0);
+	assert_int_equal(u.n_extra, 5); /* the first is the token's own */
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		char key[64];
+		snprintf(key, sizeof(key), "authentication.kubernetes.io/%s", want[i][0]);
+		assert_span(u.extra[i + 1].key, key);
+		assert_span(u.extra[i + 1].value, want[i][1]);
+	}
+	about.node_uid = SPAN(""); /* there is no such Node */
+	free(token);
+	token = account_token(about, ISSUER);
+	assert_int_equal(ask(token, NOW, &u), 0);
+	assert_int_equal(u.n_extra, 4);
+	assert_span(u.extra[3].key, "authentication.kubernetes.io/node-name");
+}
+
 static void a_changed_token_is_worth_nothing(void **state)
 {
 	auto_free char *token = account_token((struct account_token){0}, ISSUER);
@@ -374,7 +432,8 @@ static char *id_token(EVP_PKEY *key, const char *aud, int64_t exp)
 {
 	char claims[512];
 	snprintf(claims, sizeof(claims),
-		 "{\"iss\":\"%s\",\"aud\":\"%s\",\"exp\":%lld,\"sub\":\"jo\",\"groups\":[\"ml\"]}",
+		 "{\"iss\":\"%s\",\"aud\":\"%s\",\"exp\":%lld,\"sub\":\"jo\",\"jti\":\"7\","
+		 "\"groups\":[\"ml\"]}",
 		 oidc_issuer, aud, (long long)exp);
 	return test_token(key, "{\"alg\":\"RS256\",\"kid\":\"one\"}", claims, EVP_sha256(), false);
 }
@@ -398,6 +457,9 @@ static void an_issuer_s_users_come_with_their_groups(void **state)
 	assert_int_equal(u.n_groups, 2);
 	assert_span(u.groups[0], "ml");
 	assert_span(u.groups[1], "system:authenticated");
+	assert_int_equal(u.n_extra, 1);
+	assert_span(u.extra[0].key, "authentication.kubernetes.io/credential-id");
+	assert_span(u.extra[0].value, "JTI=7");
 	assert_false(good(elsewhere, NOW));
 	assert_false(good(old, NOW));
 	assert_false(authenticator_lacks_key(w.who));
@@ -494,6 +556,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 	    TEST(a_certificate_names_user_and_groups),
+	    TEST(a_certificate_has_a_digest_and_may_have_a_uid),
 	    TEST(an_unverified_certificate_is_nobody_s),
 	    TEST(a_good_certificate_goes_before_a_token),
 	    TEST(the_admin_token_is_checked_whole),
@@ -505,6 +568,7 @@ int main(void)
 	    TEST(a_key_that_was_replaced_is_good_while_it_is_trusted),
 	    TEST(a_file_without_a_key_is_refused),
 	    TEST(a_bound_token_ends_with_what_it_is_bound_to),
+	    TEST(a_pod_s_token_says_on_which_node),
 	    TEST(a_changed_token_is_worth_nothing),
 	    TEST(many_tokens_are_forgotten_not_kept),
 	    TEST(a_bootstrap_token_introduces_an_agent),
