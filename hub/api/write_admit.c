@@ -3,6 +3,7 @@
 #include "api/escalation.h"
 #include "api/write.h"
 #include "base/json.h"
+#include "kinds/queue_request.h"
 #include "kube/admit.h"
 #include "kube/decoder_words.h"
 
@@ -95,6 +96,8 @@ int write_admit(struct call *c, struct cJSON *object, const struct cJSON *old, s
 				.warnings = &w->warnings};
 	int r;
 	admit_object(c->kinds, c->kind, object, &kw, &w->errors, w->ignore ? NULL : &unknown);
+	if (c->kind->type >= KIND_FIRST_USER_TYPE)
+		queue_request_check_foreign(object, &kw);
 	r = judge_types(c, object, reterr);
 	if (!r)
 		r = judge_fields(c, buf_span(&unknown), reterr);

@@ -33,7 +33,8 @@ SCALARS = {
 }
 KIND_KEYS = {"kind", "type", "served", "scope", "plural", "singular", "shortNames", "categories",
              "status", "job", "mirrored", "strategic", "unconditionalUpdate", "columns", "hooks",
-             "subresources", "about", "definitions", "types", "sameShape", "singly"}
+             "subresources", "about", "definitions", "types", "sameShape", "singly",
+             "definable"}
 # Where protobuf_fields.txt has the types of these OpenAPI prefixes, and under which other names.
 PACKAGES = {"io.k8s.api.core.v1": "core", "io.k8s.api.batch.v1": "batch",
             "io.k8s.api.coordination.v1": "coord", "io.k8s.api.events.v1": "events",
@@ -489,7 +490,7 @@ class Kinds:
         for key, member in (("status", "has_status"), ("job", "is_job"), ("mirrored", "mirrored"),
                             ("strategic", "strategic"),
                             ("unconditionalUpdate", "unconditional_update"),
-                            ("singly", "singly")):
+                            ("singly", "singly"), ("definable", "definable")):
             if doc.get(key):
                 lines.append(f"\t.{member} = true,")
         if doc.get("sameShape") or n > 0:
@@ -521,6 +522,7 @@ def not_run(entries):
             "kind": kind, "type": "TYPE_NOT_RUN", "scope": e.get("scope", "Namespaced"),
             "plural": e.get("plural", kind.lower() + "s"), "definitions": "dev.muster.notrun",
             "served": [{"api": e["api"], "in": {"hub": "NONE"}}],
+            "definable": e.get("definable", False),
             "types": {kind: {"_about": "Not run here.", "_open": True}}}
     return files
 

@@ -2,6 +2,7 @@
 
 #include "base/num.h"
 #include "kinds/job_keys.h"
+#include "kinds/job_shape.h"
 #include "kinds/refuse.h"
 #include "kinds/types.h"
 #include "kube/names.h"
@@ -192,6 +193,26 @@ static void warn_unread(const struct request *r, struct buf *warnings)
 	}
 }
 
+/* Told when the job is made. */
+static void warn_claims(const struct kind *k, const struct request *r, struct buf *warnings)
+{
+	const struct job_shape *shape = job_shape_of(k->type);
+	auto_arena mem = ARENA_INIT;
+	struct job_templates all = {0};
+
+	if (!shape || r->old)
+		return;
+	shape->templates(r->job, &mem, &all);
+	for (size_t i = 0; i < all.n; i++)
+		if (all.items[i].node &&
+		    json_len(json_path(all.items[i].node, "spec", "resourceClaims", NULL)))
+			refuse_warn(warnings,
+				    "%s.spec.resourceClaims: devices of claims are counted "
+				    "neither as quota nor as room here, and the claims or their "
+				    "templates must be at the member clusters",
+				    all.items[i].path);
+}
+
 void queue_request_check_job(const struct kind *k, const struct cJSON *job,
 			     const struct kind_write *w, struct field_errors *errors)
 {
@@ -211,4 +232,16 @@ void queue_request_check_job(const struct kind *k, const struct cJSON *job,
 		check_running(&r);
 	}
 	warn_unread(&r, w->warnings);
+	warn_claims(k, &r, w->warnings);
+}
+
+void queue_request_check_foreign(const struct cJSON *object, const struct kind_write *w)
+{
+	const struct request r = {.job = object, .old = w->old};
+
+	if (!w->subresource[0] && new_value(&r, "labels", JOB_KEY_QUEUE))
+		refuse_warn(w->warnings,
+			    "metadata.labels[" JOB_KEY_QUEUE "]: has no effect here: objects of "
+			    "users' own kinds are kept, neither queued nor run; submit a job of a "
+			    "kind that this server dispatches");
 }

@@ -12,5 +12,8 @@
 
 void queue_request_check_job(const struct kind *k, const struct cJSON *job,
 			     const struct kind_write *w, struct field_errors *errors);
+/* For kinds of users' own: the hub keeps their objects and runs none, so a queue's name on a new
+ * one says nothing. */
+void queue_request_check_foreign(const struct cJSON *object, const struct kind_write *w);
 
 #endif

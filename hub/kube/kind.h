@@ -79,6 +79,7 @@ struct kind {
 	bool unconditional_update; /* PUT without resourceVersion: built-ins yes, CRs no */
 	bool is_job;		   /* the hub dispatches it */
 	bool singly;		   /* of the verbs it lacks deletecollection */
+	bool definable; /* known by name only, until a definition of users' takes its place */
 	const struct schema *schema;
 	const struct kind_column *columns; /* none: Age alone */
 	size_t n_columns;

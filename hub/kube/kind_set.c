@@ -93,13 +93,26 @@ static bool in_group(const struct kind_set *base, const char *group)
 	return false;
 }
 
+/* Whether a definition took the place of a compiled kind that is known by name only. */
+static bool is_defined(const struct kind *k, const struct kind_list *own)
+{
+	if (!k->definable)
+		return false;
+	vec_foreach (own, o)
+		if (strcmp((*o)->group, k->group) == 0 &&
+		    (strcmp((*o)->plural, k->plural) == 0 || strcmp((*o)->kind, k->kind) == 0))
+			return true;
+	return false;
+}
+
 /* The compiled kinds in their order, each group followed by the users' kinds in it; then the
  * users' own groups. */
 static void merge(const struct kind_set *base, const struct kind_list *own, struct kind_list *out)
 {
 	for (size_t i = 0; i < base->n_kinds; i++) {
 		const char *group = base->kinds[i]->group;
-		vec_push(out, base->kinds[i]);
+		if (!is_defined(base->kinds[i], own))
+			vec_push(out, base->kinds[i]);
 		if (i + 1 < base->n_kinds && strcmp(base->kinds[i + 1]->group, group) == 0)
 			continue;
 		vec_foreach (own, k)

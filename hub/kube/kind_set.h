@@ -14,8 +14,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* `base` and what the definitions serve, groups together and best version first. Holds the
- * definitions. One reference, the caller's. */
+/* `base` and what the definitions serve, groups together and best version first, without kinds of
+ * `base` whose place a definition took (kind.definable). Holds the definitions. One reference, the
+ * caller's. */
 const struct kind_set *kind_set_create(const struct kind_set *base,
 				       struct definition *const *definitions, size_t n);
 /* Nothing for sets that live for ever. */

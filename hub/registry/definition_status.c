@@ -43,7 +43,7 @@ static bool is_kind_of(const struct kind *k, const char *s)
 const char *definition_status_conflict(const struct definition_names *n, const struct kind *other,
 				       const char **ret_reason)
 {
-	if (strcmp(n->group, other->group) != 0)
+	if (strcmp(n->group, other->group) != 0 || other->definable)
 		return NULL;
 	*ret_reason = "PluralConflict";
 	if (is_name_of(other, n->plural))

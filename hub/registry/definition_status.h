@@ -18,7 +18,8 @@ struct definition_names { /* borrowed */
 };
 
 struct definition_names definition_status_names(const struct cJSON *object);
-/* The word that a served kind has already ("widgets" is already in use), or NULL. */
+/* The word that a served kind has already ("widgets" is already in use), or NULL. A kind that is
+ * known by name only gives its words up when it is definable. */
 const char *definition_status_conflict(const struct definition_names *n, const struct kind *other,
 				       const char **ret_reason);
 /* Conditions NamesAccepted and Established, and acceptedNames. taken: the conflict, or NULL. A

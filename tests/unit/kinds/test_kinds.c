@@ -137,7 +137,7 @@ static void both_sets_serve_what_they_should(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(hub); i++)
 		assert_non_null(kind_by_type(kinds_hub(), hub[i]));
-	assert_int_equal(kinds_hub()->n_kinds, ARRAY_LEN(hub) + 4 + 11 + 17 + 4 + 1);
+	assert_int_equal(kinds_hub()->n_kinds, ARRAY_LEN(hub) + 4 + 11 + 30 + 4 + 1);
 	/* Event, both policies, ProvisioningRequest; v1beta1 of Kueue's kinds; not run; the
 	 * mpi-operator's MPIJob */
 	assert_int_equal(kind_by_type(kinds_hub(), TYPE_POD)->verbs, KIND_VERBS_READ);

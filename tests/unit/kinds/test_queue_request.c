@@ -126,6 +126,28 @@ static void what_the_hub_does_not_read_gets_a_warning(void **state)
 	    "effect here: the hub makes the job's Workload itself\n");
 }
 
+static void devices_of_claims_are_told_not_to_count(void **state)
+{
+	static const char job[] =
+	    "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'j','namespace':'d'},'spec':{"
+	    "'template':{'spec':{'restartPolicy':'Never','resourceClaims':[{'name':'gpu',"
+	    "'resourceClaimTemplateName':'one-gpu'}],'containers':[{'name':'c','image':'i',"
+	    "'resources':{'claims':[{'name':'gpu'}]}}]}}}}";
+	static const char want[] = "spec.template.spec.resourceClaims: devices of claims are "
+				   "counted neither as quota nor as room here, and the claims or "
+				   "their templates must be at the member clusters\n";
+	auto_json *tree = tree_of(job);
+	auto_buf wrong = BUF_INIT, warnings = BUF_INIT, again = BUF_INIT;
+
+	(void)state;
+	admit(hub_kind(TYPE_JOB), tree, NULL, &wrong, &warnings);
+	assert_int_equal(wrong.len, 0);
+	assert_string_equal(warnings.ptr, want);
+	auto_json *edited = json_dup(tree);
+	admit(hub_kind(TYPE_JOB), edited, tree, &wrong, &again);
+	assert_int_equal(again.len, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +157,7 @@ int main(void)
 	    cmocka_unit_test(completions_follow_parallelism_in_indexed_jobs_alone),
 	    cmocka_unit_test(a_running_job_keeps_what_partial_admission_was_worked_out_of),
 	    cmocka_unit_test(what_the_hub_does_not_read_gets_a_warning),
+	    cmocka_unit_test(devices_of_claims_are_told_not_to_count),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
