@@ -1,9 +1,10 @@
 /*
- * The first byte picks a kind (of the hub, or of the simulator from 128 on), the rest is an
- * object, or a list of two: one that is stored, and what somebody writes over it, as its spec and
- * as its status. Whatever it is: the schema pass, hooks, digest, copy, cells and conversion come to
- * an end; what was admitted without an error is admitted again without a change; what was not has
- * words, where the kind is one that upstream decodes.
+ * The first byte picks a set of kinds (of the hub, or of the simulator from 128 on), and for an
+ * object that names none of its kinds a kind too. The rest is the object, or a list of two: one
+ * that is stored, and what somebody writes over it, as its spec and as its status. Whatever it is:
+ * the schema pass, hooks, digest, copy, cells and conversion come to an end; what was admitted
+ * without an error is admitted again without a change; what was not has words, where the kind is
+ * one that upstream decodes.
  */
 #include "base/json.h"
 #include "kinds/job_digest.h"
@@ -86,6 +87,28 @@ static void use(const struct kind *k, struct cJSON *tree)
 	}
 }
 
+static struct span text_of(const struct cJSON *object, const char *key)
+{
+	const char *s = json_str(object, key);
+
+	return s ? span_of(s) : SPAN_NONE;
+}
+
+/* By what the object says of itself: places in the set change with every kind that comes. */
+static const struct kind *pick(const struct kind_set *set, uint8_t byte, const struct cJSON *tree)
+{
+	const struct cJSON *first = json_is(tree, JSON_ARRAY) ? json_at(tree, 0) : tree;
+	const struct kind *k = NULL;
+
+	if (json_is(first, JSON_OBJECT)) {
+		struct span version = text_of(first, "apiVersion"), group = SPAN("");
+		if (memchr(version.ptr ? version.ptr : "", '/', version.len))
+			group = span_split(&version, '/');
+		k = kind_by_gvk(set, group, version, text_of(first, "kind"));
+	}
+	return k ? k : set->kinds[byte % 128 % set->n_kinds];
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct kind_set *set;
@@ -95,10 +118,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1)
 		return 0;
 	set = data[0] < 128 ? kinds_hub() : kinds_sim();
-	const struct kind *k = set->kinds[data[0] % 128 % set->n_kinds];
 	struct span text = span_make((const char *)data + 1, size - 1);
 	if (json_parse(text, NULL, &tree, NULL) < 0)
 		return 0;
+	const struct kind *k = pick(set, data[0], tree);
 	table_row(k, "v1", text, TABLE_METADATA, 0, true, &row);
 	if (json_is(tree, JSON_ARRAY) && json_len(tree) == 2 &&
 	    json_is(json_at(tree, 0), JSON_OBJECT))
