@@ -13,9 +13,10 @@ struct run {
 	const struct kueue_workload *w;
 	const struct kueue_node *queue;
 	struct kueue_assignment *a;
-	size_t turn;	  /* the next one */
-	size_t fixed;	  /* turns before it stand as they are */
-	uint64_t refused; /* of the turn `fixed`; later ones begin anew */
+	size_t turn;			       /* the next one */
+	size_t fixed;			       /* turns before it stand as they are */
+	uint64_t refused;		       /* of the turn `fixed`; later ones begin anew */
+	const struct kueue_assignment *replay; /* whose turns are taken again, or NULL */
 	/* the group of pod sets at hand */
 	uint32_t pod_sets[KUEUE_MAX_POD_SETS];
 	size_t n_pod_sets;
@@ -37,6 +38,7 @@ static void begin(struct run *r, struct kueue_forest *f, const struct kueue_work
 	r->a = a;
 	r->fixed = 0;
 	r->refused = 0;
+	r->replay = NULL;
 }
 
 void kueue_assignment_done(struct kueue_assignment *a)
@@ -45,6 +47,7 @@ void kueue_assignment_done(struct kueue_assignment *a)
 	vec_done(&a->requests);
 	vec_done(&a->uses);
 	vec_done(&a->reasons);
+	vec_done(&a->attempts);
 	vec_done(&a->turns);
 }
 
@@ -212,6 +215,13 @@ static void take(struct run *r, const struct kueue_ask *asks, size_t n_asks)
 		}
 }
 
+static uint64_t refused_of(const struct run *r)
+{
+	if (r->replay)
+		return r->turn < r->replay->turns.len ? r->replay->turns.items[r->turn].refused : 0;
+	return r->turn == r->fixed ? r->refused : 0;
+}
+
 /* False when no flavor was found. */
 static bool turn(struct run *r, const struct kueue_group *group, uint32_t resource)
 {
@@ -229,7 +239,8 @@ static bool turn(struct run *r, const struct kueue_group *group, uint32_t resour
 	    .asks = asks,
 	    .n_asks = n_asks,
 	    .from = resume_at(r, resource, group),
-	    .refused = r->turn == r->fixed ? r->refused : 0,
+	    .refused = refused_of(r),
+	    .tells = r->replay != NULL,
 	    .pinned = pinned_to(r, resource),
 	};
 
@@ -381,6 +392,25 @@ void kueue_assign(struct kueue_forest *f, const struct kueue_workload *w, const 
 		return;
 	wipe(&r, r.pod_sets[0]);
 	keep_last_reasons(&r);
+}
+
+bool kueue_assign_attempts(struct kueue_forest *f, const struct kueue_workload *w,
+			   const struct kueue_assignment *a, struct kueue_assignment *ret)
+{
+	bool first = a->borrow_level == 0;
+	struct run r;
+
+	vec_foreach (&a->turns, t)
+		first = first && t->flavor == 0;
+	if (first)
+		return false;
+	kueue_tree_settle(f);
+	begin(&r, f, w, ret);
+	lay_out(&r, a->counts);
+	vec_clear(&ret->attempts);
+	r.replay = a;
+	run(&r);
+	return true;
 }
 
 /* ---- for the odometer (kueue_odometer.c) ---- */

@@ -63,6 +63,15 @@ struct kueue_choice { /* one resource of one pod set */
 	int32_t tried; /* index of the last flavor tried, -1 after the last of the group */
 };
 
+/* One flavor that was looked at for the pod sets of a group, the worst of its resources. */
+struct kueue_attempt {
+	uint32_t pod_set; /* the first of its group */
+	uint32_t flavor;
+	enum kueue_mode mode;
+	uint32_t borrow_level;
+	uint32_t first_reason, n_reasons; /* among those of the assignment */
+};
+
 /* One turn of the odometer: a resource group for the pod sets of one group. Private. */
 struct kueue_turn {
 	uint32_t flavor;  /* index in the group */
@@ -93,6 +102,7 @@ struct kueue_assignment {
 	uint32_t first_choice[KUEUE_MAX_POD_SETS + 1];
 	struct VEC(struct kueue_use) uses; /* what would be charged: sums over the pod sets */
 	struct VEC(struct kueue_reason) reasons;
+	struct VEC(struct kueue_attempt) attempts; /* of kueue_assign_attempts() alone */
 	/* of kueue_assign_next() */
 	struct VEC(struct kueue_turn) turns;
 	enum kueue_pass pass;
@@ -107,6 +117,14 @@ void kueue_assignment_done(struct kueue_assignment *a);
  */
 void kueue_assign(struct kueue_forest *f, const struct kueue_workload *w, const int32_t *counts,
 		  struct kueue_assignment *ret);
+/*
+ * Which flavors were looked at on the way to `a`, which fits: takes its turns again into *ret
+ * (reused memory of the caller, zeroed the first time), with every reason kept. False, and nothing
+ * is done, when they are the first flavors of their groups and nothing is borrowed: then there is
+ * nothing to tell. The forest must stand as it did for `a`.
+ */
+bool kueue_assign_attempts(struct kueue_forest *f, const struct kueue_workload *w,
+			   const struct kueue_assignment *a, struct kueue_assignment *ret);
 /*
  * The next combination after `a`, whose placement failed: after one that fits, those that fit, then
  * those again (a->pass is ROOM: their quota fits, victims could leave nodes) when the queue's

@@ -207,6 +207,23 @@ static struct kueue_grade try_flavor(const struct kueue_seek *s, uint32_t flavor
 	return worst;
 }
 
+/* `told`: where its reasons begin. */
+static void note_attempt(const struct kueue_seek *s, uint32_t flavor, enum kueue_mode mode,
+			 const struct kueue_grade *grades, size_t told)
+{
+	struct kueue_attempt attempt = {.pod_set = s->pod_sets[0],
+					.flavor = flavor,
+					.mode = mode,
+					.first_reason = (uint32_t)told,
+					.n_reasons = (uint32_t)(s->a->reasons.len - told)};
+
+	for (size_t i = 0; grades && i < s->n_asks; i++)
+		if (grades[i].level > attempt.borrow_level)
+			attempt.borrow_level = grades[i].level;
+	if (s->tells)
+		vec_push(&s->a->attempts, attempt);
+}
+
 void kueue_flavor_find(const struct kueue_seek *s, struct kueue_found *ret)
 {
 	bool fungible = s->f->options.flavor_fungibility;
@@ -217,6 +234,7 @@ void kueue_flavor_find(const struct kueue_seek *s, struct kueue_found *ret)
 	*ret = (struct kueue_found){.flavor = KUEUE_NONE, .tried = -1};
 	for (uint32_t i = s->from; i < s->group->n_flavors; i++) {
 		uint32_t flavor = s->group->flavors[i];
+		size_t before = s->a->reasons.len;
 		struct kueue_grade g;
 
 		last = i;
@@ -227,13 +245,16 @@ void kueue_flavor_find(const struct kueue_seek *s, struct kueue_found *ret)
 						      .flavor = flavor,
 						      .resource = KUEUE_NONE});
 			note_no_fit(ret, KUEUE_TOPOLOGY_PLACEMENT_FAILED);
+			note_attempt(s, flavor, KUEUE_NO_FIT, NULL, before);
 			continue;
 		}
 		if (!is_eligible(s, flavor)) {
 			note_no_fit(ret, KUEUE_NO_MATCHING_FLAVOR);
+			note_attempt(s, flavor, KUEUE_NO_FIT, NULL, before);
 			continue;
 		}
 		g = try_flavor(s, flavor, grades, ret);
+		note_attempt(s, flavor, g.mode, grades, before);
 		bool stops = fungible ? !goes_on(s, g) : g.mode == KUEUE_FIT;
 		bool better = fungible ? is_preferred(s, g, best) : g.mode > best.mode;
 		if (stops || better) {
@@ -246,6 +267,6 @@ void kueue_flavor_find(const struct kueue_seek *s, struct kueue_found *ret)
 	}
 	if (fungible && last != s->group->n_flavors - 1)
 		ret->tried = (int32_t)last;
-	if (best.mode == KUEUE_FIT)
+	if (best.mode == KUEUE_FIT && !s->tells)
 		s->a->reasons.len = told;
 }

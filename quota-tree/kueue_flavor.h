@@ -26,6 +26,7 @@ struct kueue_seek {
 	uint32_t from;	  /* first flavor to look at */
 	uint64_t refused; /* flavors that the caller passed over */
 	uint32_t pinned;  /* the only flavor to look at, or KUEUE_NONE */
+	bool tells;	  /* attempts are added too, and all reasons kept */
 };
 
 struct kueue_grade { /* how well it would do: worst of the resources */

@@ -101,22 +101,30 @@ static int cmp_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Which reasons are meant: of a pod set's group, or so many from one on. */
+struct pick {
+	uint32_t leader;
+	uint32_t first, n; /* n 0: all of the leader's */
+};
+
 /* Go's Status.Message: sorted, joined. */
 static void append_reasons(const struct kueue_forest *f, const struct kueue_assignment *a,
-			   uint32_t leader, char *out, size_t max, size_t *len)
+			   const struct pick *p, const char *between, char *out, size_t max,
+			   size_t *len)
 {
 	struct VEC(char *) texts = {0};
+	size_t from = p->first, to = p->n ? (size_t)p->first + p->n : a->reasons.len;
 	char one[512];
 
-	vec_foreach (&a->reasons, r)
-		if (r->pod_set == leader) {
-			kueue_message_reason(f, r, one, sizeof(one));
+	for (size_t i = from; i < to; i++)
+		if (a->reasons.items[i].pod_set == p->leader) {
+			kueue_message_reason(f, &a->reasons.items[i], one, sizeof(one));
 			vec_push(&texts, xstrdup(one));
 		}
 	if (texts.len)
 		qsort(texts.items, texts.len, sizeof(*texts.items), cmp_text);
 	for (size_t i = 0; i < texts.len; i++) {
-		append(out, max, len, i ? ", " : "");
+		append(out, max, len, i ? between : "");
 		append(out, max, len, texts.items[i]);
 		free(texts.items[i]);
 	}
@@ -157,7 +165,89 @@ size_t kueue_message_assignment(const struct kueue_forest *f, const struct kueue
 			 "%scouldn't assign flavors to pod set %.*s: ", len ? "; " : "",
 			 SPAN_ARGS(w->shape->sets[i].name));
 		append(out, max, &len, name);
-		append_reasons(f, a, leader, out, max, &len);
+		append_reasons(f, a, &(struct pick){.leader = leader}, ", ", out, max, &len);
+	}
+	return len;
+}
+
+/* ---- flavors considered (FormatFlavorAssignmentAttemptsForEvents) ---- */
+
+static const char *mode_words(enum kueue_mode mode)
+{
+	static const char *const words[] = {
+	    [KUEUE_NO_FIT] = "NoFit",
+	    [KUEUE_NO_CANDIDATES] = "preemptionMode=NoCandidates",
+	    [KUEUE_PREEMPT] = "preemptionMode=Preempt",
+	    [KUEUE_RECLAIM] = "preemptionMode=Reclaim",
+	    [KUEUE_FIT] = "Fit",
+	};
+	return words[mode];
+}
+
+static bool is_worth_telling(const struct kueue_attempt *t, uint32_t leader)
+{
+	return t->pod_set == leader && !(t->mode == KUEUE_FIT && t->borrow_level == 0);
+}
+
+/* The one after `last` in the order of names, which a flavor has but once; NULL: the first. */
+static const struct kueue_attempt *next_attempt(const struct kueue_forest *f,
+						const struct kueue_assignment *a, uint32_t leader,
+						const struct kueue_attempt *last)
+{
+	const struct kueue_attempt *best = NULL;
+
+	vec_foreach (&a->attempts, t) {
+		struct span name = kueue_forest_flavor_name(f, t->flavor);
+		if (!is_worth_telling(t, leader))
+			continue;
+		if (last && span_cmp(name, kueue_forest_flavor_name(f, last->flavor)) <= 0)
+			continue;
+		if (!best || span_cmp(name, kueue_forest_flavor_name(f, best->flavor)) < 0)
+			best = t;
+	}
+	return best;
+}
+
+static void append_attempt(const struct kueue_forest *f, const struct kueue_assignment *a,
+			   const struct kueue_attempt *t, char *out, size_t max, size_t *len)
+{
+	char text[400];
+	int n = snprintf(text, sizeof(text), "%.*s(%s",
+			 SPAN_ARGS(kueue_forest_flavor_name(f, t->flavor)), mode_words(t->mode));
+
+	if (t->borrow_level && n > 0 && (size_t)n < sizeof(text))
+		(void)snprintf(text + n, sizeof(text) - (size_t)n, ";borrow=%u", t->borrow_level);
+	append(out, max, len, text);
+	if (t->n_reasons) {
+		const struct pick p = {t->pod_set, t->first_reason, t->n_reasons};
+		append(out, max, len, ";");
+		append_reasons(f, a, &p, ";", out, max, len);
+	}
+	append(out, max, len, ")");
+}
+
+size_t kueue_message_considered(const struct kueue_forest *f, const struct kueue_workload *w,
+				const struct kueue_assignment *a, char *out, size_t max)
+{
+	size_t len = 0;
+
+	if (max)
+		out[0] = '\0';
+	for (uint32_t i = 0; i < w->shape->n_sets; i++) {
+		uint32_t leader = leader_of(w->shape, i);
+		const struct kueue_attempt *t = next_attempt(f, a, leader, NULL);
+		char name[320];
+
+		if (!t)
+			continue;
+		snprintf(name, sizeof(name), "%s%.*s: ", len ? " | " : "",
+			 SPAN_ARGS(w->shape->sets[i].name));
+		append(out, max, &len, name);
+		while (t) {
+			append_attempt(f, a, t, out, max, &len);
+			t = next_attempt(f, a, leader, t);
+			append(out, max, &len, t ? ", " : "");
+		}
 	}
 	return len;
 }

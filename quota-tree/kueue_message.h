@@ -18,6 +18,10 @@ size_t kueue_message_reason(const struct kueue_forest *f, const struct kueue_rea
  * byte order, joined by ", ". "" when everything fits. */
 size_t kueue_message_assignment(const struct kueue_forest *f, const struct kueue_workload *w,
 				const struct kueue_assignment *a, char *out, size_t max);
+/* "main: spot(NoFit;REASON), reserved(Fit;borrow=1) | ...": the flavors of kueue_assign_attempts(),
+ * by name, without those that fit and borrow nothing. "" when there are no others. */
+size_t kueue_message_considered(const struct kueue_forest *f, const struct kueue_workload *w,
+				const struct kueue_assignment *a, char *out, size_t max);
 /* "prioritization in the ClusterQueue", ...: the reason of a preemption in words. */
 const char *kueue_message_preemption(enum kueue_preempt_reason reason);
 

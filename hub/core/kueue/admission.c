@@ -22,10 +22,12 @@
 #include "core/kueue/room.h"
 #include "core/kueue/workload_restore.h"
 #include "core/provisioning/consumer.h"
+#include "quota-tree/kueue_message.h"
 
 #include <inttypes.h>
 
-#define MAX_CHECKS 8
+#define MAX_CHECKS     8
+#define CONSIDERED_MAX 900 /* of the 1024 bytes of an event */
 
 /* Takes nodes for it, in the batch that takes its quota. */
 static bool place(struct core *c, struct workload *w)
@@ -101,8 +103,9 @@ static void take_own_place(struct core *c, struct workload *w)
 	kueue_queues_set_queue_order(c->kueue->queues, w->unit, w->first_order);
 }
 
+/* `considered`: the flavors that were looked at before, or "". */
 static void reserved(struct core *c, struct workload *w, const struct kueue_assignment *a,
-		     const char *const *checks, size_t n_checks)
+		     const char *considered, const char *const *checks, size_t n_checks)
 {
 	struct span queue = kueue_forest_name(c->kueue->forest, w->unit->queue);
 
@@ -123,8 +126,9 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 	workload_clear_condition(c, w, "Preempted", "QuotaReserved");
 	workload_event(c, w, "Normal", WORKLOAD_ADMISSION, "QuotaReserved",
 		       "Quota reserved in ClusterQueue %.*s, wait time since queued was %" PRId64
-		       "s",
-		       SPAN_ARGS(queue), (c->now - workload_queued_since(w)) / USEC_PER_SEC);
+		       "s%s%s",
+		       SPAN_ARGS(queue), (c->now - workload_queued_since(w)) / USEC_PER_SEC,
+		       considered[0] ? "; Flavors considered: " : "", considered);
 	if (n_checks) {
 		workload_set_checks(c, w, checks, n_checks);
 		if (multikueue_others(c, checks, n_checks) && c->kueue->settings.observability)
@@ -147,10 +151,23 @@ static size_t checks_of(const struct core *c, const struct kueue_entry *e,
 				    a->uses.len, checks, MAX_CHECKS);
 }
 
+/* Before its quota is charged. */
+static void tell_considered(struct core *c, const struct kueue_entry *e, char *out, size_t size)
+{
+	struct kueue_assignment told = {0};
+	struct kueue_forest *f = c->kueue->forest;
+
+	out[0] = '\0';
+	if (kueue_assign_attempts(f, e->workload, &e->assignment, &told))
+		(void)kueue_message_considered(f, e->workload, &told, out, size);
+	kueue_assignment_done(&told);
+}
+
 static bool try_entry(struct core *c, struct kueue_entry *e, bool promised)
 {
 	struct workload *w = e->workload->owner;
 	const char *checks[MAX_CHECKS];
+	char considered[CONSIDERED_MAX];
 	size_t n = checks_of(c, e, checks);
 	bool waits = multikueue_others(c, checks, n) > 0;
 
@@ -163,9 +180,10 @@ static bool try_entry(struct core *c, struct kueue_entry *e, bool promised)
 		return false;
 	}
 	quota_wait_took(c, w, e->assignment.uses.items, e->assignment.uses.len);
+	tell_considered(c, e, considered, sizeof(considered));
 	kueue_cycle_admit(c->kueue->queues, e, !placed);
 	c->counters.decisions[KUEUE_RESERVES]++;
-	reserved(c, w, &e->assignment, checks, n);
+	reserved(c, w, &e->assignment, considered, checks, n);
 	if (placed)
 		admitted(c, w, false);
 	else if (w->ahead)

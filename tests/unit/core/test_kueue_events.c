@@ -161,6 +161,41 @@ static void the_wait_of_who_was_preempted_begins_anew(void **state)
 			 1);
 }
 
+/* Two cpus of flavor f and 4 of g are there for each of two queues that share them. */
+static void the_event_of_a_reservation_says_which_flavors_were_passed_over(void **state)
+{
+	struct world *w = *state;
+	char name[STORE_MAX_NAME + 1];
+
+	world_join(w, "c1", 1, 16);
+	flavor(w, "f", "");
+	flavor(w, "g", "");
+	assert_int_equal(
+	    world_create(w, TYPE_CLUSTER_QUEUE,
+			 "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'ClusterQueue','metadata':{"
+			 "'name':'cq'},'spec':{'namespaceSelector':{},'cohortName':'co',"
+			 "'resourceGroups':[{'coveredResources':['cpu'],'flavors':[{'name':'f',"
+			 "'resources':[{'name':'cpu','nominalQuota':2}]},{'name':'g','resources':[{"
+			 "'name':'cpu','nominalQuota':4}]}]}]}}"),
+	    ERR_NONE);
+	cluster_queue(w, "lender", "g", 4, ",'cohortName':'co'");
+	local_queue(w, "lq", "cq");
+	queued_job(w, "one", "lq", 1, 6);
+	world_settle(w);
+	const struct job *j = world_record(w, TYPE_JOB, "default", "one");
+	(void)snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(j->workload->name));
+	assert_string_equal(of_job(w, "one", "QuotaReserved", "message"),
+			    "Quota reserved in ClusterQueue cq");
+	assert_int_equal(
+	    world_events(
+		w, name, "QuotaReserved",
+		"Quota reserved in ClusterQueue cq, wait time since queued was 0s; "
+		"Flavors considered: main: f(NoFit;insufficient quota for cpu in flavor f, "
+		"previously considered podsets requests (0) + current podset request (6) > "
+		"maximum capacity (2)), g(Fit;borrow=1)"),
+	    1);
+}
+
 static void a_stopped_local_queue_is_named_first(void **state)
 {
 	struct world *w = *state;
@@ -273,6 +308,7 @@ int main(void)
 	    STORY(the_job_hears_what_its_checks_wait_for),
 	    STORY(pods_of_who_waits_are_not_ready),
 	    STORY(the_wait_of_who_was_preempted_begins_anew),
+	    STORY(the_event_of_a_reservation_says_which_flavors_were_passed_over),
 	    STORY(a_stopped_local_queue_is_named_first),
 	    STORY(who_is_held_back_no_more_waits_to_be_tried),
 	    STORY(checks_begin_anew_when_the_eviction_is_told),
