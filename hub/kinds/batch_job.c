@@ -13,6 +13,7 @@
 #include "kinds/job_shape.h"
 #include "kinds/label_selector_rules.h"
 #include "kinds/pod_defaults.h"
+#include "kinds/pod_rules.h"
 #include "kinds/pod_template.h"
 #include "kinds/queue_request.h"
 #include "kinds/refuse.h"
@@ -149,17 +150,14 @@ static void check_manager(const struct cJSON *spec, const char *path, struct fie
 			    "%s.managedBy", path);
 }
 
-void batch_job_check_spec(const struct cJSON *spec, const char *path, bool restart_required,
-			  struct field_errors *errors)
+/* What both have that are judged: a Job, and the spec of one in a JobSet. */
+static void check_spec(const struct cJSON *spec, const char *path, bool restart_required,
+		       struct field_errors *errors)
 {
-	char below[REFUSE_PATH_MAX];
-
 	if (is_indexed(spec) && !json_get(spec, "completions") && restart_required)
 		refuse(errors, FIELD_REQUIRED, NULL, "when completion mode is Indexed",
 		       "%s.completions", path);
 	check_indexed(spec, path, errors);
-	(void)snprintf(below, sizeof(below), "%.300s.template", path);
-	pod_template_check(json_get(spec, "template"), below, errors);
 	check_restart(spec, path, restart_required, errors);
 	check_manager(spec, path, errors);
 	if (json_get(spec, "maxFailedIndexes") && !json_get(spec, "backoffLimitPerIndex"))
@@ -167,6 +165,15 @@ void batch_job_check_spec(const struct cJSON *spec, const char *path, bool resta
 		       "%s.backoffLimitPerIndex", path);
 	if (restart_required)
 		batch_policies_check(spec, path, errors);
+}
+
+void batch_job_check_spec(const struct cJSON *spec, const char *path, struct field_errors *errors)
+{
+	char below[REFUSE_PATH_MAX];
+
+	(void)snprintf(below, sizeof(below), "%.300s.template", path);
+	pod_template_check(json_get(spec, "template"), below, errors);
+	check_spec(spec, path, false, errors);
 }
 
 /* ---- updates ---- */
@@ -257,7 +264,7 @@ static void check_selector(const struct cJSON *spec, struct field_errors *errors
 	const struct cJSON *selector = json_get(spec, "selector");
 	bool matches = selector;
 
-	label_selector_rules_check(selector, "spec.selector", errors);
+	label_selector_rules_check_core(selector, "spec.selector", errors);
 	if (!json_bool(spec, "manualSelector", false) || field_errors_any(errors))
 		return;
 	if (!selector)
@@ -280,7 +287,10 @@ void job_validate(const struct kind *k, const struct cJSON *object, const struct
 		refuse(errors, FIELD_REQUIRED, NULL, "", "spec");
 		return;
 	}
-	batch_job_check_spec(spec, "spec", true, errors);
+	pod_rules_check_template(json_get(spec, "template"),
+				 json_path(w->old, "spec", "template", NULL), "spec.template",
+				 errors);
+	check_spec(spec, "spec", true, errors);
 	check_selector(spec, errors);
 	if (!w->old)
 		check_name(object, errors);

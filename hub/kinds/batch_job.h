@@ -4,10 +4,9 @@
 #include "base/json.h"
 #include "kube/field_errors.h"
 
-/* restart_required: absent restartPolicy and completions of Indexed jobs are errors (a JobSet has
- * defaults for them). */
-void batch_job_check_spec(const struct cJSON *spec, const char *path, bool restart_required,
-			  struct field_errors *errors);
+/* The spec of a job in a JobSet at `path`, which may leave out restartPolicy and the completions of
+ * Indexed jobs; its pods are judged as those of other CustomResourceDefinitions are. */
+void batch_job_check_spec(const struct cJSON *spec, const char *path, struct field_errors *errors);
 
 /* A copy of a pod template without what a queue may change while its job is suspended: labels,
  * annotations, nodeSelector, tolerations, schedulingGates, and for Jobs affinity. Owned. */

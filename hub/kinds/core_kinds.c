@@ -3,7 +3,7 @@
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
 #include "kinds/pod_defaults.h"
-#include "kinds/pod_template.h"
+#include "kinds/pod_rules.h"
 #include "kinds/refuse.h"
 #include "kinds/system_classes.h"
 #include "kube/names.h"
@@ -194,7 +194,8 @@ void pod_validate(const struct kind *k, const struct cJSON *object, const struct
 		refuse(errors, FIELD_REQUIRED, NULL, "", "spec");
 		return;
 	}
-	pod_template_check_spec(json_get(object, "spec"), "spec", errors);
+	if (!w->old || !json_equal(json_get(w->old, "spec"), json_get(object, "spec")))
+		pod_rules_check_spec(json_get(object, "spec"), "spec", errors);
 	if (!w->old)
 		return;
 	auto_json *before = fixed_pod_spec(w->old);
@@ -215,11 +216,8 @@ void pod_template_validate(const struct kind *k, const struct cJSON *object,
 			   const struct kind_write *w, struct field_errors *errors)
 {
 	(void)k;
-	(void)w;
-	if (json_get(object, "template"))
-		pod_template_check(json_get(object, "template"), "template", errors);
-	else
-		refuse(errors, FIELD_REQUIRED, NULL, "", "template");
+	pod_rules_check_template(json_get(object, "template"), json_get(w->old, "template"),
+				 "template", errors);
 }
 
 /* ---- Event: two shapes of one stored kind ---- */

@@ -255,6 +255,8 @@ class Tables:
                 node.flags.add("NULLABLE")
             elif k == "notNegative":
                 node.flags.add("NOT_NEGATIVE")
+            elif k == "ruled":
+                node.flags.add("RULED")
             elif k == "lax":
                 node.flags.add("LAX_KEYS")
             elif k == "open":

@@ -89,6 +89,10 @@ HOOK_VALIDATE(config_map_validate);
 HOOK_DEFAULT(secret_default);
 HOOK_VALIDATE(secret_validate);
 
+/* volume_claim.c */
+HOOK_DEFAULT(persistent_volume_claim_default);
+HOOK_VALIDATE(persistent_volume_claim_validate);
+
 /* rbac_kinds.c */
 HOOK_VALIDATE(role_validate);
 HOOK_DEFAULT(role_binding_default);

@@ -149,7 +149,7 @@ static void check_replicated_job(struct job_set_check *c, const struct cJSON *r,
 		refuse(c->errors, FIELD_REQUIRED, NULL, "", "%s", path);
 		return;
 	}
-	batch_job_check_spec(job, path, false, c->errors);
+	batch_job_check_spec(job, path, c->errors);
 	if (num_mul_sat(number(r, "replicas", 1), number(job, "parallelism", 1)) > INT32_MAX)
 		refuse(c->errors, FIELD_INVALID, json_get(r, "replicas"),
 		       "the product of replicas and parallelism must not exceed 2147483647",

@@ -9,9 +9,12 @@ static bool is(const char *s, const char *what)
 	return s && strcmp(s, what) == 0;
 }
 
-static void check_requirement(const struct cJSON *e, const char *path, struct field_errors *errors)
+/* `none`: what counts where a key or an operator is missing; NULL: the schema speaks of it. */
+static void check_requirement(const struct cJSON *e, const char *path, const char *none,
+			      struct field_errors *errors)
 {
-	const char *op = json_str(e, "operator"), *key = json_str(e, "key");
+	const char *op = json_str(e, "operator") ? json_str(e, "operator") : none;
+	const char *key = json_str(e, "key") ? json_str(e, "key") : none;
 	const struct cJSON *values = json_get(e, "values");
 	bool compares = is(op, "In") || is(op, "NotIn");
 	size_t i = 0;
@@ -39,8 +42,8 @@ static void check_requirement(const struct cJSON *e, const char *path, struct fi
 	}
 }
 
-void label_selector_rules_check(const struct cJSON *selector, const char *path,
-				struct field_errors *errors)
+static void check(const struct cJSON *selector, const char *path, const char *none,
+		  struct field_errors *errors)
 {
 	char below[REFUSE_PATH_MAX];
 	size_t i = 0;
@@ -51,6 +54,18 @@ void label_selector_rules_check(const struct cJSON *selector, const char *path,
 	}
 	json_foreach (json_get(selector, "matchExpressions"), e) {
 		(void)snprintf(below, sizeof(below), "%.400s.matchExpressions[%zu]", path, i++);
-		check_requirement(e, below, errors);
+		check_requirement(e, below, none, errors);
 	}
+}
+
+void label_selector_rules_check(const struct cJSON *selector, const char *path,
+				struct field_errors *errors)
+{
+	check(selector, path, NULL, errors);
+}
+
+void label_selector_rules_check_core(const struct cJSON *selector, const char *path,
+				     struct field_errors *errors)
+{
+	check(selector, path, "", errors);
 }

@@ -8,5 +8,9 @@
 /* selector may be NULL: nothing is wrong. */
 void label_selector_rules_check(const struct cJSON *selector, const char *path,
 				struct field_errors *errors);
+/* The same in a kind of Kubernetes' own, where a missing key or operator is a wrong one: the schema
+ * leaves both to this. */
+void label_selector_rules_check_core(const struct cJSON *selector, const char *path,
+				     struct field_errors *errors);
 
 #endif

@@ -19,7 +19,7 @@ static bool is_reference(struct span s)
 	for (const char *at = slash ? slash : s.ptr; at < s.ptr + s.len && *at != ':'; at++)
 		if ((*at >= 'A' && *at <= 'Z') || *at <= ' ' || *at == '!')
 			return false;
-	return s.len <= MAX_REFERENCE;
+	return s.len && s.len <= MAX_REFERENCE;
 }
 
 static const char *pull_policy(const char *image)

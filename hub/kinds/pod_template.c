@@ -242,12 +242,6 @@ static void check_spec(const struct cJSON *spec, const char *path, const char *b
 	map_done(&c.volumes);
 }
 
-void pod_template_check_spec(const struct cJSON *spec, const char *path,
-			     struct field_errors *errors)
-{
-	check_spec(spec, path, "", errors);
-}
-
 void pod_template_check(const struct cJSON *pod_template, const char *path,
 			struct field_errors *errors)
 {

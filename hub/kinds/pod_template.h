@@ -1,8 +1,9 @@
 #ifndef KINDS_POD_TEMPLATE_H
 #define KINDS_POD_TEMPLATE_H
 /*
- * Rules of pod templates that a schema cannot say, with the paths and words of Kubernetes'
- * validation of core/v1 (pkg/apis/core/validation).
+ * Rules of the pod templates in kinds of CustomResourceDefinitions that a schema cannot say, with
+ * the paths and words of Kubernetes' validation of core/v1 (pkg/apis/core/validation); those of
+ * Kubernetes' own kinds are in kinds/pod_rules.h.
  *
  * Checked: what the hub's own decisions rest on and what every member would refuse anyway, so
  * that a job fails at submission and not hours later. What members may judge differently
@@ -14,9 +15,6 @@
 /* A PodTemplateSpec at `path`. */
 void pod_template_check(const struct cJSON *pod_template, const char *path,
 			struct field_errors *errors);
-/* A PodSpec at `path` (of a Pod). */
-void pod_template_check_spec(const struct cJSON *spec, const char *path,
-			     struct field_errors *errors);
 /* Requires a container of this name, as the training operator does. */
 void pod_template_require_container(const struct cJSON *pod_template, const char *path,
 				    const char *name, struct field_errors *errors);

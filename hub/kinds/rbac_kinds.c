@@ -58,7 +58,7 @@ void role_validate(const struct kind *k, const struct cJSON *object, const struc
 		size_t before = errors->n;
 		(void)snprintf(path, sizeof(path), "aggregationRule.clusterRoleSelectors[%zu]",
 			       i++);
-		label_selector_rules_check(selector, path, errors);
+		label_selector_rules_check_core(selector, path, errors);
 		if (errors->n > before)
 			refuse(errors, FIELD_INVALID, selector, "invalid label selector.", "%s",
 			       path);

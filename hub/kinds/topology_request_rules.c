@@ -20,8 +20,8 @@ static const char *value_of(const struct site *s, const char *key)
 	return json_str(s->annotations, key);
 }
 
-static void refuse_at(const struct site *s, enum field_reason reason, const char *key,
-		      const char *value, const char *words)
+static void refuse_site(const struct site *s, enum field_reason reason, const char *key,
+			const char *value, const char *words)
 {
 	refuse_text(s->errors, reason, value, words, "%s[%s]", s->path, key);
 }
@@ -33,7 +33,7 @@ static void forbid_beside(const struct site *s, const char *key, const char *oth
 	if (!value_of(s, other))
 		return;
 	(void)snprintf(words, sizeof(words), "may not be set when '%s' is specified", other);
-	refuse_at(s, FIELD_FORBIDDEN, key, NULL, words);
+	refuse_site(s, FIELD_FORBIDDEN, key, NULL, words);
 }
 
 /* ---- one annotation each ---- */
@@ -43,7 +43,7 @@ static void check_label(const struct site *s, const char *key)
 	const char *v = value_of(s, key);
 
 	if (v && !names_is_qualified(span_of(v)))
-		refuse_at(s, FIELD_INVALID, key, v, names_qualified_rule(span_of(v)));
+		refuse_site(s, FIELD_INVALID, key, v, names_qualified_rule(span_of(v)));
 }
 
 static void check_one_of(const struct site *s)
@@ -70,13 +70,13 @@ static void check_group(const struct site *s)
 	if (!name)
 		return;
 	if (num_parse_u64(span_of(name), UINT64_MAX, &n) == 0)
-		refuse_at(s, FIELD_INVALID, TOPOLOGY_KEY_GROUP, name, "must not be a number");
+		refuse_site(s, FIELD_INVALID, TOPOLOGY_KEY_GROUP, name, "must not be a number");
 	forbid_beside(s, TOPOLOGY_KEY_GROUP, TOPOLOGY_KEY_SLICE_SIZE);
 	forbid_beside(s, TOPOLOGY_KEY_GROUP, TOPOLOGY_KEY_SLICE_LEVEL);
 	if (!value_of(s, TOPOLOGY_KEY_PREFERRED) && !value_of(s, TOPOLOGY_KEY_REQUIRED))
-		refuse_at(s, FIELD_FORBIDDEN, TOPOLOGY_KEY_GROUP, NULL,
-			  "may not be set when neither '" TOPOLOGY_KEY_PREFERRED
-			  "' nor '" TOPOLOGY_KEY_REQUIRED "' is specified");
+		refuse_site(s, FIELD_FORBIDDEN, TOPOLOGY_KEY_GROUP, NULL,
+			    "may not be set when neither '" TOPOLOGY_KEY_PREFERRED
+			    "' nor '" TOPOLOGY_KEY_REQUIRED "' is specified");
 }
 
 /* strconv.ParseBool */
@@ -90,8 +90,8 @@ static void check_unconstrained(const struct site *s)
 		if (strcmp(v, words[i]) == 0)
 			return;
 	if (v)
-		refuse_at(s, FIELD_INVALID, TOPOLOGY_KEY_UNCONSTRAINED, v,
-			  "must be a boolean value");
+		refuse_site(s, FIELD_INVALID, TOPOLOGY_KEY_UNCONSTRAINED, v,
+			    "must be a boolean value");
 }
 
 static void check_offset(const struct site *s)
@@ -104,8 +104,8 @@ static void check_offset(const struct site *s)
 	if (value_of(s, TOPOLOGY_KEY_GROUP))
 		forbid_beside(s, TOPOLOGY_KEY_OFFSET, TOPOLOGY_KEY_GROUP);
 	else if (num_parse_u64(span_of(v), INT32_MAX, &n) < 0)
-		refuse_at(s, FIELD_INVALID, TOPOLOGY_KEY_OFFSET, v,
-			  "must be a non-negative integer");
+		refuse_site(s, FIELD_INVALID, TOPOLOGY_KEY_OFFSET, v,
+			    "must be a non-negative integer");
 }
 
 static void check_slices(const struct site *s, int64_t count)
@@ -116,22 +116,22 @@ static void check_slices(const struct site *s, int64_t count)
 	int64_t n = 0;
 
 	if (size && num_parse_i64(span_of(size), INT32_MIN, INT32_MAX, &n) < 0)
-		refuse_at(s, FIELD_INVALID, TOPOLOGY_KEY_SLICE_SIZE, size,
-			  "must be a numeric value");
+		refuse_site(s, FIELD_INVALID, TOPOLOGY_KEY_SLICE_SIZE, size,
+			    "must be a numeric value");
 	else if (size && n < 1)
-		refuse_at(s, FIELD_INVALID, TOPOLOGY_KEY_SLICE_SIZE, size,
-			  "must be greater than or equal to 1");
+		refuse_site(s, FIELD_INVALID, TOPOLOGY_KEY_SLICE_SIZE, size,
+			    "must be greater than or equal to 1");
 	else if (size && n > count) {
 		(void)snprintf(words, sizeof(words), "must not be greater than pod set count %lld",
 			       (long long)count);
-		refuse_at(s, FIELD_INVALID, TOPOLOGY_KEY_SLICE_SIZE, size, words);
+		refuse_site(s, FIELD_INVALID, TOPOLOGY_KEY_SLICE_SIZE, size, words);
 	}
 	if (level && !size)
-		refuse_at(s, FIELD_REQUIRED, TOPOLOGY_KEY_SLICE_SIZE, NULL,
-			  "must be set when '" TOPOLOGY_KEY_SLICE_LEVEL "' is specified");
+		refuse_site(s, FIELD_REQUIRED, TOPOLOGY_KEY_SLICE_SIZE, NULL,
+			    "must be set when '" TOPOLOGY_KEY_SLICE_LEVEL "' is specified");
 	if (!level && size)
-		refuse_at(s, FIELD_FORBIDDEN, TOPOLOGY_KEY_SLICE_SIZE, NULL,
-			  "may not be set when '" TOPOLOGY_KEY_SLICE_LEVEL "' is not specified");
+		refuse_site(s, FIELD_FORBIDDEN, TOPOLOGY_KEY_SLICE_SIZE, NULL,
+			    "may not be set when '" TOPOLOGY_KEY_SLICE_LEVEL "' is not specified");
 }
 
 /* ---- layers ---- */
@@ -184,11 +184,11 @@ static void check_layers(const struct site *s, int64_t count)
 	if (value_of(s, TOPOLOGY_KEY_GROUP))
 		forbid_beside(s, TOPOLOGY_KEY_GROUP, TOPOLOGY_KEY_LAYERS);
 	if (json_parse(span_of(v), NULL, &list, NULL) < 0 || !json_is(list, JSON_ARRAY)) {
-		refuse_at(s, FIELD_INVALID, TOPOLOGY_KEY_LAYERS, v, "must be a valid JSON array");
+		refuse_site(s, FIELD_INVALID, TOPOLOGY_KEY_LAYERS, v, "must be a valid JSON array");
 		return;
 	}
 	if (json_len(list) == 0 || json_len(list) > TOPOLOGY_MAX_LAYERS) {
-		refuse_at(s, FIELD_INVALID, TOPOLOGY_KEY_LAYERS, v, "must have 1 to 3 layers");
+		refuse_site(s, FIELD_INVALID, TOPOLOGY_KEY_LAYERS, v, "must have 1 to 3 layers");
 		return;
 	}
 	for (size_t i = 0; i < json_len(list); i++) {

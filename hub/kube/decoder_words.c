@@ -38,6 +38,15 @@ static const struct {
     {"HostPathVolumeSource", "type", "v1.HostPathType"},
     {"EmptyDirVolumeSource", "medium", "v1.StorageMedium"},
     {"SeccompProfile", "type", "v1.SeccompProfileType"},
+    {"AppArmorProfile", "type", "v1.AppArmorProfileType"},
+    {"SecurityContext", "procMount", "v1.ProcMountType"},
+    {"PodSecurityContext", "fsGroupChangePolicy", "v1.PodFSGroupChangePolicy"},
+    {"PodSecurityContext", "supplementalGroupsPolicy", "v1.SupplementalGroupsPolicy"},
+    {"PodSecurityContext", "seLinuxChangePolicy", "v1.PodSELinuxChangePolicy"},
+    {"ContainerResizePolicy", "resourceName", "v1.ResourceName"},
+    {"ContainerResizePolicy", "restartPolicy", "v1.ResourceResizeRestartPolicy"},
+    {"PodReadinessGate", "conditionType", "v1.PodConditionType"},
+    {"PodOS", "name", "v1.OSName"},
     {"TopologySpreadConstraint", "whenUnsatisfiable", "v1.UnsatisfiableConstraintAction"},
     {"HTTPGetAction", "scheme", "v1.URIScheme"},
     {"JobSpec", "completionMode", "v1.CompletionMode"},
@@ -66,12 +75,32 @@ static const struct {
 static const char *const micro_times[] = {"acquireTime", "renewTime", "eventTime",
 					  "lastObservedTime"};
 
+/* Structs that others hold without a name of their own: it is in the path, not in the JSON. */
+static const struct {
+	const char *structure, *field, *embedded; /* field NULL: all, but for a name */
+} embedded[] = {
+    {"Volume", NULL, "VolumeSource"},
+    {"Probe", "exec", "ProbeHandler"},
+    {"Probe", "httpGet", "ProbeHandler"},
+    {"Probe", "tcpSocket", "ProbeHandler"},
+    {"Probe", "grpc", "ProbeHandler"},
+    {"ConfigMapKeySelector", "name", "LocalObjectReference"},
+    {"SecretKeySelector", "name", "LocalObjectReference"},
+    {"ConfigMapEnvSource", "name", "LocalObjectReference"},
+    {"SecretEnvSource", "name", "LocalObjectReference"},
+    {"ConfigMapVolumeSource", "name", "LocalObjectReference"},
+    {"ConfigMapProjection", "name", "LocalObjectReference"},
+    {"SecretProjection", "name", "LocalObjectReference"},
+};
+
 /* Definitions that stand for several structs, or have a name of their own here. */
 static const struct {
 	const char *definition, *field, *structure; /* field NULL: any */
 } aliases[] = {
     {"TemplateMeta", NULL, "ObjectMeta"},
     {"ResourceClaimReference", NULL, "ResourceClaim"},
+    {"ConfigMapProjection", "secret", "SecretProjection"},
+    {"PodAffinity", "podAntiAffinity", "PodAntiAffinity"},
     {"OptionalObjectReference", "configMapRef", "ConfigMapEnvSource"},
     {"OptionalObjectReference", "secretRef", "SecretEnvSource"},
 };
@@ -97,6 +126,16 @@ static const char *named_type(const struct place *p)
 		     (p->structure && strcmp(named_types[i].structure, p->structure) == 0)))
 			return named_types[i].type;
 	return "string";
+}
+
+/* "VolumeSource." or "". */
+static void add_embedded(const char *structure, const char *field, struct buf *path)
+{
+	for (size_t i = 0; structure && i < ARRAY_LEN(embedded); i++)
+		if (strcmp(embedded[i].structure, structure) == 0 &&
+		    (embedded[i].field ? strcmp(embedded[i].field, field) == 0
+				       : strcmp(field, "name") != 0))
+			buf_addf(path, "%s.", embedded[i].embedded);
 }
 
 /* The last two labels: "v1.JobSpec". */
@@ -270,7 +309,9 @@ static bool check_members(struct walk *w, const struct place *p, const struct sc
 		if (!f || !f->schema)
 			continue;
 		inside.field = f->name;
-		buf_addf(&w->path, "%s%s", before ? "." : "", f->name);
+		buf_add_str(&w->path, before ? "." : "");
+		add_embedded(inside.structure, f->name, &w->path);
+		buf_add_str(&w->path, f->name);
 		if (check(w, inside, f->schema, member))
 			return true;
 		w->path.len = before;

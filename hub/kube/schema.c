@@ -81,7 +81,8 @@ static bool in_metadata(const struct schema_walk *w)
  * have something in it, its kind's rules say. */
 static void require(struct schema_walk *w, const struct schema_field *f, struct cJSON *object)
 {
-	if (w->native && (f->schema->type == SCHEMA_ARRAY || in_metadata(w)))
+	if (w->native &&
+	    (f->schema->type == SCHEMA_ARRAY || f->schema->flags & SCHEMA_RULED || in_metadata(w)))
 		return;
 	bool made = w->native && f->schema->type == SCHEMA_OBJECT && f->schema->n_fields;
 	struct cJSON *v = made ? json_object() : NULL;
@@ -197,6 +198,16 @@ static void print_quantity(const struct schema_walk *w, const struct schema *s,
 		json_replace(parent, value, quantity_reprint(value));
 }
 
+/* Where Go writes a null it is the default. */
+static bool keeps_null(const struct schema_walk *w, const struct schema_field *f)
+{
+	if (f->schema->type == SCHEMA_ANY)
+		return true;
+	if (w->native)
+		return f->native_json && strcmp(f->native_json, "null") == 0;
+	return f->schema->flags & SCHEMA_NULLABLE;
+}
+
 static void apply_object(struct schema_walk *w, const struct schema *s, struct cJSON *object)
 {
 	bool wide = s->n_fields > SCHEMA_MAX_FIELDS;
@@ -215,7 +226,7 @@ static void apply_object(struct schema_walk *w, const struct schema *s, struct c
 			continue;
 		}
 		if (json_is(c, JSON_NULL)) {
-			if (!(f->schema->flags & SCHEMA_NULLABLE) && f->schema->type != SCHEMA_ANY)
+			if (!keeps_null(w, f))
 				json_remove_child(object, c);
 			else
 				see(&seen, (size_t)(f - s->fields));
@@ -301,6 +312,8 @@ static void apply_array(struct schema_walk *w, const struct schema *s, struct cJ
 		apply(w, s->items, c);
 		schema_walk_pop(w);
 	}
+	if (schema_walk_is_ruled(w, s))
+		return;
 	if (s->max_items && n > s->max_items) {
 		char count[24];
 		(void)snprintf(count, sizeof(count), "%zu", n);

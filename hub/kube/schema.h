@@ -17,8 +17,9 @@
  * struct cannot tell from absence (`unsaid`: "", 0, false, empty lists and maps) is dropped, null
  * in a list or map is a zero value, a quantity is stored as it is printed (kube/quantity.h), a
  * structure that is required is there (what it lacks is refused), a required text must not be
- * empty, and whether lists must have items, and must have them once, is for the kind's rules to
- * say. Paths in errors are written as apimachinery's field.Path does:
+ * empty; whether lists must have items, and must have them once, how long a text may be, and all
+ * of a value that is `ruled` but its type, is for the kind's rules to say. Paths in errors are
+ * written as apimachinery's field.Path does:
  * spec.pytorchReplicaSpecs[Master].template.spec.containers[0].image.
  *
  * A field whose value is lent by the stored object (json_lend) passed here when that was written:
@@ -70,6 +71,7 @@ enum schema_flag {
 	SCHEMA_NOT_NEGATIVE = 1u << 5, /* quantities that the hub sums */
 	SCHEMA_LAX_KEYS = 1u << 6,     /* list keys serve patches only; duplicates pass */
 	SCHEMA_EMBEDDED = 1u << 7,     /* x-kubernetes-embedded-resource */
+	SCHEMA_RULED = 1u << 8, /* in Kubernetes' own kinds their rules judge all but its type */
 };
 
 struct schema;
@@ -106,8 +108,8 @@ struct schema {
 	const char *pattern;		/* ECMA-like regular expression, or NULL */
 	int64_t minimum, maximum;
 	uint32_t min_length, max_length, min_items, max_items; /* 0: no bound */
-	uint16_t n_fields;
-	uint8_t type, format, list_type, flags;
+	uint16_t n_fields, flags;
+	uint8_t type, format, list_type;
 	const struct schema_rules *rules;	    /* what else values must be, or NULL */
 	const struct validation_rules *validations; /* kube/validation_rules.h; or NULL */
 	bool has_validations;			    /* here or below */

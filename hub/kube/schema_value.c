@@ -185,12 +185,14 @@ static void check_string(struct schema_walk *w, const struct schema *s, const st
 		schema_walk_refuse_type(w, value, "string");
 		return;
 	}
+	if (schema_walk_is_ruled(w, s))
+		return;
 	if (s->enumeration)
 		check_enum(w, s, value);
 	const char *problem = format_problem(s->format, text);
 	if (problem)
 		refuse_value(w, FIELD_INVALID, value, problem);
-	if (problem && w->native)
+	if (w->native) /* lengths are for the kind's rules, beside those of formats */
 		return;
 	if (s->max_length && text.len > s->max_length && characters(text) > s->max_length)
 		schema_walk_refuse(w, FIELD_TOO_LONG, NULL, "may not be more than %u bytes",
@@ -243,6 +245,8 @@ static void check_integer(struct schema_walk *w, const struct schema *s, const s
 			       s->format == SCHEMA_INT32 ? "fit in 32 bits" : "fit in 64 bits");
 		return;
 	}
+	if (schema_walk_is_ruled(w, s))
+		return;
 	if (w->native) {
 		check_range(w, s, value, v);
 	} else if (s->flags & SCHEMA_HAS_MIN && v < s->minimum) {
@@ -272,6 +276,8 @@ static void check_quantity(struct schema_walk *w, const struct schema *s, const 
 	    w->path[w->depth - 1].step == SCHEMA_STEP_KEY)
 		flags |= quantity_unit(span_of(w->path[w->depth - 1].name));
 	int r = quantity_from_node(value, flags, &v);
+	if (r == -EDOM && schema_walk_is_ruled(w, s))
+		return;
 	if (r < 0 && (summed || r != -ERANGE))
 		refuse_value(w, FIELD_INVALID, value, quantity_error_text(r));
 }

@@ -40,6 +40,12 @@ static inline void schema_walk_pop(struct schema_walk *w)
 	w->depth--;
 }
 
+/* Whether the rules of its kind judge everything of the value but its type. */
+static inline bool schema_walk_is_ruled(const struct schema_walk *w, const struct schema *s)
+{
+	return w->native && s->flags & SCHEMA_RULED;
+}
+
 /* Renders the path. brackets: map keys as [key], as field.Path does, else as .key. */
 void schema_walk_path(const struct schema_walk *w, bool brackets, struct buf *out);
 /* Adds an error at the present place; value is JSON text or NULL. */

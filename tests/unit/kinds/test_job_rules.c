@@ -108,19 +108,22 @@ static void pod_templates_keep_the_rules_of_pods(void **state)
 	    "string or consist of alphanumeric characters, '-', '_' or '.', and must start and end "
 	    "with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
 	    "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')\n"
-	    "spec.template.spec.containers[0].name: Duplicate value: \"a\"\n"
-	    "spec.template.spec.containers[0].env[0].name: Invalid value: \"A=B\": an environment "
-	    "variable name may not contain '='\n"
+	    "spec.template.spec.containers[0].env[0].name: Invalid value: \"A=B\": a valid "
+	    "environment variable name must consist only of printable ASCII characters other than "
+	    "'='\n"
+	    "spec.template.spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "
+	    "\"p\": error converting fieldPath: field label not supported\n"
 	    "spec.template.spec.containers[0].env[0].valueFrom: Invalid value: \"\": may not be "
 	    "specified when `value` is not empty\n"
-	    "spec.template.spec.containers[0].env[1].valueFrom: Invalid value: {}: must specify one "
-	    "of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`\n"
-	    "spec.template.spec.containers[0].volumeMounts[1].name: Invalid value: \"w\": must be the "
-	    "name of a volume\n"
+	    "spec.template.spec.containers[0].env[1].valueFrom: Invalid value: \"\": must specify "
+	    "one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or "
+	    "`fileKeyRef`\n"
+	    "spec.template.spec.containers[0].volumeMounts[1].name: Not found: \"w\"\n"
 	    "spec.template.spec.containers[0].resources.limits[gpu]: Invalid value: \"gpu\": must be "
-	    "a standard resource type or fully qualified\n"
-	    "spec.template.spec.containers[0].resources.requests[cpu]: Invalid value: \"1500m\": must "
-	    "be less than or equal to cpu limit\n"
+	    "a standard resource for containers\n"
+	    "spec.template.spec.containers[0].resources.requests: Invalid value: \"1500m\": must "
+	    "be less than or equal to cpu limit of 1\n"
+	    "spec.template.spec.initContainers[0].name: Duplicate value: \"a\"\n"
 	    "spec.template.spec.nodeSelector: Invalid value: \"/\": a valid label must be an empty "
 	    "string or consist of alphanumeric characters, '-', '_' or '.', and must start and end "
 	    "with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
@@ -131,6 +134,37 @@ static void pod_templates_keep_the_rules_of_pods(void **state)
 	    "Exists when `key` is empty, which means \"match all values and all keys\"\n"
 	    "spec.template.spec.tolerations[2].effect: Invalid value: \"NoSchedule\": effect must be "
 	    "'NoExecute' when `tolerationSeconds` is set\n");
+}
+
+#define PROBED_JOB(label)                                                                          \
+	"{'metadata':{'name':'j'" label "},'spec':{'template':{'spec':{'restartPolicy':'Never',"   \
+	"'containers':[{'name':'c','image':'i','livenessProbe':{}}]}}}}"
+
+static void a_template_that_was_stored_before_a_rule_is_not_judged_by_it(void **state)
+{
+	(void)state;
+	auto_json *stored = tree_of(PROBED_JOB(""));
+	auto_json *labelled = tree_of(PROBED_JOB(",'labels':{'a':'b'}"));
+	auto_buf refused = BUF_INIT, wrong = BUF_INIT;
+
+	admit(hub_kind(TYPE_JOB), stored, NULL, &refused, NULL);
+	assert_string_equal(refused.ptr,
+			    "spec.template.spec.containers[0].livenessProbe: Required value: must "
+			    "specify a handler type\n");
+	admit(hub_kind(TYPE_JOB), labelled, stored, &wrong, NULL);
+	assert_string_equal(wrong.ptr, "");
+}
+
+static void the_pods_of_other_kinds_are_not_judged_by_the_rules_of_core(void **state)
+{
+	(void)state;
+	expect_wrong(
+	    TYPE_PYTORCH_JOB,
+	    PYTORCH("'Master':{'template':{'spec':{'containers':[{'name':'pytorch',"
+		    "'image':'i','livenessProbe':{},'ports':[{'name':'A','containerPort':1}],"
+		    "'resources':{'requests':{'example.com/gpu':'1'}}}],"
+		    "'hostAliases':[{'ip':'x'}]}}}"),
+	    "");
 }
 
 #define JOB_POD                                                                                    \
@@ -422,6 +456,8 @@ int main(void)
 	    cmocka_unit_test(a_pytorch_pod_needs_its_container_and_image),
 	    cmocka_unit_test(quantities_are_refused_with_their_whole_path),
 	    cmocka_unit_test(pod_templates_keep_the_rules_of_pods),
+	    cmocka_unit_test(a_template_that_was_stored_before_a_rule_is_not_judged_by_it),
+	    cmocka_unit_test(the_pods_of_other_kinds_are_not_judged_by_the_rules_of_core),
 	    cmocka_unit_test(a_job_is_filled_in_and_needs_a_final_restart_policy),
 	    cmocka_unit_test(a_jobs_template_moves_only_while_it_never_ran),
 	    cmocka_unit_test(a_job_set_is_filled_in),
