@@ -91,7 +91,7 @@ static int on_row(void *arg, const struct store_log_row *row)
 static int read_log(struct turn *t)
 {
 	struct watch *w = t->w;
-	int r = store_log_scan(t->reader, w->feed.cursor, on_row, t);
+	int r = store_log_scan_type(t->reader, w->feed.cursor, w->call->kind->type, on_row, t);
 	if (r)
 		return r;
 	if (!t->more && w->feed.cursor < store_reader_revision(t->reader))

@@ -38,7 +38,7 @@ struct store_reader_ops {
 			  int (*each)(void *arg, const struct store_key *key), void *arg);
 	int (*count)(struct store_reader *r, uint16_t type, struct span ns, size_t most,
 		     size_t *ret);
-	int (*log_scan)(struct store_reader *r, uint64_t after,
+	int (*log_scan)(struct store_reader *r, uint64_t after, const uint16_t *only,
 			int (*each)(void *arg, const struct store_log_row *row), void *arg);
 	int (*log_old)(struct store_reader *r, const struct store_log_row *row, struct buf *out);
 };

@@ -104,19 +104,26 @@ static int random_incarnation(struct lmdb_store *s)
 	return n == STORE_UID_LEN ? 0 : EIO;
 }
 
-static void create_rows(struct lmdb_store *s, struct lmdb_txn *t)
+static void write_format(struct lmdb_store *s, struct lmdb_txn *t)
 {
 	const uint32_t format = STORE_FORMAT;
+	lmdb_put(t, s->main, SPAN("format"), span_make((const char *)&format, sizeof(format)));
+}
+
+static void create_rows(struct lmdb_store *s, struct lmdb_txn *t)
+{
 	s->state.revision = s->options.first_revision;
 	lmdb_fail(t, random_incarnation(s), "make an incarnation");
-	lmdb_put(t, s->main, SPAN("format"), span_make((const char *)&format, sizeof(format)));
+	write_format(s, t);
 	lmdb_put(t, s->main, SPAN("incarnation"),
 		 span_make((const char *)s->incarnation, STORE_UID_LEN));
 	lmdb_put(t, s->main, SPAN("state"), span_make((const char *)&s->state, sizeof(s->state)));
 }
 
-/* Older formats will be migrated here, in bounded steps; format 1 is the first. */
-static int check_format(const struct lmdb_store *s, struct span row, struct err *reterr)
+/* Rows of format 1 are read as they are (row.h), and new ones come beside them: all that an older
+ * store needs is the number, so that an older program refuses it from now on. */
+static int check_format(struct lmdb_store *s, struct lmdb_txn *t, struct span row,
+			struct err *reterr)
 {
 	uint32_t format = 0;
 	if (row.len == sizeof(format))
@@ -126,8 +133,10 @@ static int check_format(const struct lmdb_store *s, struct span row, struct err 
 			       "%s: store format %u is newer than this program, which knows %d: "
 			       "use the program that wrote it, or a newer one",
 			       s->options.path, format, STORE_FORMAT);
-	if (format != STORE_FORMAT)
+	if (format < 1)
 		return err_set(reterr, ERR_INTERNAL, "%s: unknown store format", s->options.path);
+	if (format < STORE_FORMAT)
+		write_format(s, t);
 	return 0;
 }
 
@@ -139,7 +148,7 @@ static int load_rows(struct lmdb_store *s, struct lmdb_txn *t, struct err *reter
 		create_rows(s, t);
 		return 0;
 	}
-	int r = check_format(s, row, reterr);
+	int r = check_format(s, t, row, reterr);
 	if (r < 0)
 		return r;
 	if (lmdb_get(t, s->main, SPAN("incarnation"), &row) && row.len == STORE_UID_LEN)

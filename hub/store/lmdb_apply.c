@@ -51,6 +51,21 @@ static void load_old(struct batch *b, struct span key, struct old *ret)
 	ret->bare = buf_span(&s->old_bare);
 }
 
+/* Bytes of an object that must be common for a log row without a body to be worth the steps that
+ * its readers take: half of it, and no few. */
+#define LEAST_COMMON 256
+
+static bool needs_body(const struct old *old, const struct row_log_new *row)
+{
+	size_t len = row->state->bare.len;
+
+	/* A first row needs none. One after a tombstone has one: row.h. */
+	if (!row->old)
+		return old->present;
+	size_t common = len - row_diff_new_len(&row->diff);
+	return old->row.deltas >= ROW_MAX_CHAIN || common < LEAST_COMMON || common < len / 2;
+}
+
 static void append_log(struct batch *b, struct row_log_new *row)
 {
 	size_t size = row_log_size(row);
@@ -116,7 +131,7 @@ static void put_object(struct batch *b, struct store_change *c)
 	store_key_encode(&c->key, &text);
 	struct span key = store_key_span(&text);
 	load_old(b, key, &old);
-	const struct row_new state = {
+	struct row_new state = {
 	    .owners = span_make((const char *)c->owners, c->n_owners * STORE_UID_LEN),
 	    .digest = c->digest,
 	    .bare = c->json,
@@ -129,6 +144,7 @@ static void put_object(struct batch *b, struct store_change *c)
 	struct row_log_new row = {
 	    .op = old.live ? STORE_LOG_MODIFIED : STORE_LOG_ADDED,
 	    .back = old.present ? old.row.object.revision : 0,
+	    .anchor = old.present ? old.row.anchor : 0,
 	    .time = b->now,
 	    .key = key,
 	    .state = &state,
@@ -136,8 +152,12 @@ static void put_object(struct batch *b, struct store_change *c)
 	if (old.live) {
 		row.old = &old.row.object;
 		row.old_bare = old.bare;
-		row_diff(old.bare, c->json, &row.diff);
+		row_diff(&(struct row_side){old.bare, splice_unshift(&old.row.object.extents)},
+			 &(struct row_side){c->json, c->extents}, &row.diff);
 	}
+	row.body = needs_body(&old, &row);
+	state.anchor = row.body ? state.revision : row.anchor;
+	state.deltas = row.body ? 0 : old.row.deltas + 1;
 	append_log(b, &row);
 	write_state(b, key, &state);
 	reindex_owners(b, old.live ? old.row.owners : SPAN_NONE, state.owners, key);
@@ -171,13 +191,14 @@ static int delete_object(struct batch *b, struct store_change *c, struct err *re
 	};
 	struct row_log_new row = {
 	    .op = STORE_LOG_DELETED,
+	    .body = true, /* a tombstone has none */
 	    .back = o->revision,
+	    .anchor = old.row.anchor,
 	    .time = b->now,
 	    .key = key,
 	    .state = &state,
 	    .old = o,
-	    .old_bare = old.bare,
-	    .diff = {.prefix = (uint32_t)old.bare.len},
+	    .old_bare = old.bare, /* no hunk: it is the new one */
 	};
 	append_log(b, &row);
 	state.tombstone = true;

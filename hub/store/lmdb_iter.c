@@ -12,44 +12,6 @@ struct lmdb_iter {
 	struct buf json;
 };
 
-static int get_log_row(struct lmdb_reader *r, uint64_t revision, struct row_log *ret)
-{
-	MDB_val k = {sizeof(revision), &revision}, v;
-	if (mdb_get(r->txn, r->store->log, &k, &v) != 0 || row_log_read(lmdb_span(v), ret) < 0)
-		return -EIO;
-	return 0;
-}
-
-/* Follows `back` from the current row. Every row above `at` is above the floor, so its log row is
- * there; the state at `at` is the old one of the first row whose predecessor is not above it. */
-int lmdb_state_at(struct lmdb_reader *r, uint64_t from, uint64_t at, struct buf *out,
-		  struct store_object *ret)
-{
-	struct row_log row;
-
-	for (;;) {
-		int e = get_log_row(r, from, &row);
-		if (e < 0)
-			return e;
-		if (row.back <= at)
-			break;
-		from = row.back;
-	}
-	/* Before an ADDED there was nothing, or a tombstone. */
-	if (!row.has_old)
-		return -ENOENT;
-	size_t len = row_log_old_len(&row);
-	buf_clear(out);
-	char *json = buf_reserve(out, len);
-	if (!json)
-		return -EIO;
-	row_log_old(&row, json);
-	buf_advance(out, len);
-	*ret = row.old;
-	ret->json = buf_span(out);
-	return 0;
-}
-
 static int step(struct lmdb_iter *it, MDB_val *k, MDB_val *v)
 {
 	if (it->started)
@@ -75,7 +37,7 @@ static int state_of_row(struct lmdb_iter *it, struct span key, struct span bytes
 	if (row_state_read(bytes, &row) < 0)
 		return -EIO;
 	if (it->at && row.object.revision > it->at) {
-		int e = lmdb_state_at(it->reader, row.object.revision, it->at, &it->json, &o);
+		int e = lmdb_past_state(it->reader, &row, it->at, &it->json, &o);
 		if (e < 0)
 			return e;
 	} else if (row.tombstone) {

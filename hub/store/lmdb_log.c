@@ -2,8 +2,15 @@
 
 #include <errno.h>
 
-static int show(struct lmdb_reader *r, MDB_val k, MDB_val v,
-		int (*each)(void *arg, const struct store_log_row *row), void *arg)
+struct walk {
+	struct lmdb_reader *reader;
+	const uint16_t *only;
+	int (*each)(void *arg, const struct store_log_row *row);
+	void *arg;
+	struct buf json; /* what had to be rebuilt */
+};
+
+static int show(struct walk *w, MDB_val k, MDB_val v)
 {
 	struct row_log stored;
 	struct store_log_row row = {0};
@@ -11,22 +18,29 @@ static int show(struct lmdb_reader *r, MDB_val k, MDB_val v,
 	if (k.mv_size != sizeof(row.revision) || row_log_read(lmdb_span(v), &stored) < 0)
 		return -EIO;
 	memcpy(&row.revision, k.mv_data, sizeof(row.revision));
-	if (row.revision > r->base.revision)
+	if (row.revision > w->reader->base.revision)
 		return 1;
 	row.previous = stored.has_old ? stored.back : 0;
 	row.op = stored.op;
 	row.time = stored.time;
 	row.object = stored.object;
+	row.object.json = SPAN_NONE;
 	row.has_old = stored.has_old;
 	if (store_key_decode(stored.key, &row.object.key) < 0)
 		return -EIO;
-	return each(arg, &row);
+	if (!w->only || *w->only == row.object.key.type) {
+		int e = lmdb_past_new(w->reader, row.revision, &stored, &w->json, &row.object.json);
+		if (e < 0)
+			return e;
+	}
+	return w->each(w->arg, &row);
 }
 
-int lmdb_log_scan(struct store_reader *base, uint64_t after,
+int lmdb_log_scan(struct store_reader *base, uint64_t after, const uint16_t *only,
 		  int (*each)(void *arg, const struct store_log_row *row), void *arg)
 {
 	struct lmdb_reader *r = (struct lmdb_reader *)base;
+	struct walk w = {r, only, each, arg, BUF_MAX(STORE_MAX_OBJECT * 2)};
 	uint64_t from = after + 1;
 	MDB_val k = {sizeof(from), &from}, v;
 	MDB_cursor *c;
@@ -38,11 +52,12 @@ int lmdb_log_scan(struct store_reader *base, uint64_t after,
 		return -EIO;
 	int rc = mdb_cursor_get(c, &k, &v, MDB_SET_RANGE);
 	while (rc == 0 && e == 0) {
-		e = show(r, k, v, each, arg);
+		e = show(&w, k, v);
 		if (e == 0)
 			rc = mdb_cursor_get(c, &k, &v, MDB_NEXT);
 	}
 	mdb_cursor_close(c);
+	buf_done(&w.json);
 	if (rc != 0 && rc != MDB_NOTFOUND)
 		return -EIO;
 	return e < 0 ? e : 0;
@@ -51,18 +66,8 @@ int lmdb_log_scan(struct store_reader *base, uint64_t after,
 int lmdb_log_old(struct store_reader *base, const struct store_log_row *row, struct buf *out)
 {
 	struct lmdb_reader *r = (struct lmdb_reader *)base;
-	uint64_t revision = row->revision;
-	MDB_val k = {sizeof(revision), &revision}, v;
 	struct row_log stored;
 
-	if (mdb_get(r->txn, r->store->log, &k, &v) != 0 ||
-	    row_log_read(lmdb_span(v), &stored) < 0 || !stored.has_old)
-		return -EIO;
-	size_t len = row_log_old_len(&stored);
-	char *json = buf_reserve(out, len);
-	if (!json)
-		return err_errno(ERR_TOO_LARGE);
-	row_log_old(&stored, json);
-	buf_advance(out, len);
-	return 0;
+	int e = lmdb_past_row(r, row->revision, &stored);
+	return e < 0 ? e : lmdb_past_old(r, row->revision, &stored, out);
 }

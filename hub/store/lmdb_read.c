@@ -21,6 +21,7 @@ static void destroy(struct lmdb_reader *r)
 	if (r->txn)
 		mdb_txn_abort(r->txn);
 	arena_done(&r->mem);
+	lmdb_past_done(r);
 	free(r);
 }
 
@@ -65,12 +66,12 @@ static void reader_end(struct store_reader *base)
 	mdb_txn_reset(r->txn);
 	r->cursor_current = false;
 	arena_done(&r->mem);
+	lmdb_past_done(r);
 	if (!give_back(r->store, r))
 		destroy(r);
 }
 
-static int get_row(struct lmdb_reader *r, struct span key, struct span *ret_key,
-		   struct span *ret_row)
+int lmdb_get_row(struct lmdb_reader *r, struct span key, struct span *ret_key, struct span *ret_row)
 {
 	MDB_val k = lmdb_val(key), v;
 	int rc = 0;
@@ -90,10 +91,11 @@ static int get_row(struct lmdb_reader *r, struct span key, struct span *ret_key,
 }
 
 /* Rebuilt bytes move into the reader's arena. */
-static int get_rebuilt(struct lmdb_reader *r, uint64_t from, uint64_t at, struct store_object *ret)
+static int get_rebuilt(struct lmdb_reader *r, const struct row_state *current, uint64_t at,
+		       struct store_object *ret)
 {
 	auto_buf json = BUF_INIT;
-	int e = lmdb_state_at(r, from, at, &json, ret);
+	int e = lmdb_past_state(r, current, at, &json, ret);
 	if (e == 0)
 		ret->json = arena_span(&r->mem, ret->json);
 	return e;
@@ -110,13 +112,13 @@ static int reader_get(struct store_reader *base, const struct store_key *key, ui
 	struct store_key found;
 
 	store_key_encode(key, &text);
-	int e = get_row(r, store_key_span(&text), &stored_key, &bytes);
+	int e = lmdb_get_row(r, store_key_span(&text), &stored_key, &bytes);
 	if (e < 0)
 		return e;
 	if (row_state_read(bytes, &row) < 0 || store_key_decode(stored_key, &found) < 0)
 		return -EIO;
 	if (at && row.object.revision > at) {
-		e = get_rebuilt(r, row.object.revision, at, &o);
+		e = get_rebuilt(r, &row, at, &o);
 		if (e < 0)
 			return e;
 	} else if (row.tombstone) {

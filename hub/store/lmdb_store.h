@@ -8,8 +8,9 @@
  *   lmdb_apply.c  a batch: object rows, log rows, owner index, aux rows
  *   lmdb_trim.c   the log's tail
  *   lmdb_room.c   how much may still be written, and growth of the file ahead of need
- *   lmdb_read.c   readers, points, scans   lmdb_iter.c  ranges, states at a revision
- *   lmdb_log.c    the watch log                 lmdb_resident.c  pages that stay mapped
+ *   lmdb_read.c   readers, points, scans   lmdb_iter.c  ranges
+ *   lmdb_log.c    the watch log            lmdb_past.c  states at a revision
+ *   lmdb_resident.c  pages that stay mapped
  *
  * Databases: "objects" (store_key.h -> row.h state), "log" (revision -> row.h log row, integer
  * keys, appended), "owners" (owner uid, object key -> nothing), "aux" (table byte, key -> value),
@@ -156,6 +157,10 @@ struct lmdb_reader {
 	MDB_cursor *objects; /* for points; NULL until used */
 	bool cursor_current; /* renewed for this snapshot */
 	struct arena mem;    /* rebuilt bytes */
+	struct lmdb_past {
+		uint64_t revision;     /* 0: none */
+		struct buf bare, next; /* the state that was rebuilt last, and room to work in */
+	} past;
 };
 
 int lmdb_read_begin(struct store *s, struct store_reader **ret, struct err *reterr);
@@ -164,12 +169,27 @@ void lmdb_pool_done(struct lmdb_store *s);
 int lmdb_iter_begin(struct store_reader *r, const struct store_range *range,
 		    struct store_iter **ret, struct err *reterr);
 int lmdb_count(struct store_reader *r, uint16_t type, struct span ns, size_t most, size_t *ret);
-/* The state of a key at `at`, from the log rows behind its current row (of revision `from`).
- * The json is rebuilt in out when it must be. -ENOENT when it did not exist. */
-int lmdb_state_at(struct lmdb_reader *r, uint64_t from, uint64_t at, struct buf *out,
-		  struct store_object *ret);
 
-int lmdb_log_scan(struct store_reader *r, uint64_t after,
+/* The stored key and row of an object: -ENOENT, -EIO. */
+int lmdb_get_row(struct lmdb_reader *r, struct span key, struct span *ret_key,
+		 struct span *ret_row);
+
+/* ---- lmdb_past.c ---- */
+
+int lmdb_past_row(struct lmdb_reader *r, uint64_t revision, struct row_log *ret);
+/* The state of a key at `at`, which is below its current row. The json is rebuilt in out. -ENOENT
+ * when it did not exist, -EIO. */
+int lmdb_past_state(struct lmdb_reader *r, const struct row_state *current, uint64_t at,
+		    struct buf *out, struct store_object *ret);
+/* The new json of a log row, above the floor, of that revision: at hand, or rebuilt in out. */
+int lmdb_past_new(struct lmdb_reader *r, uint64_t revision, const struct row_log *row,
+		  struct buf *out, struct span *ret);
+/* Appends its old json. */
+int lmdb_past_old(struct lmdb_reader *r, uint64_t revision, const struct row_log *row,
+		  struct buf *out);
+void lmdb_past_done(struct lmdb_reader *r);
+
+int lmdb_log_scan(struct store_reader *r, uint64_t after, const uint16_t *only,
 		  int (*each)(void *arg, const struct store_log_row *row), void *arg);
 int lmdb_log_old(struct store_reader *r, const struct store_log_row *row, struct buf *out);
 

@@ -242,7 +242,7 @@ static size_t log_find(const struct memory_store *s, uint64_t after)
 	return low;
 }
 
-static int reader_log_scan(struct store_reader *base, uint64_t after,
+static int reader_log_scan(struct store_reader *base, uint64_t after, const uint16_t *only,
 			   int (*each)(void *arg, const struct store_log_row *row), void *arg)
 {
 	struct memory_reader *r = self(base);
@@ -255,7 +255,7 @@ static int reader_log_scan(struct store_reader *base, uint64_t after,
 		if (v->object.revision > base->revision)
 			break;
 		bool has_old = v->op != STORE_LOG_ADDED;
-		const struct store_log_row row = {
+		struct store_log_row row = {
 		    .revision = v->object.revision,
 		    .previous = has_old ? v->older->object.revision : 0,
 		    .op = v->op,
@@ -263,6 +263,8 @@ static int reader_log_scan(struct store_reader *base, uint64_t after,
 		    .object = v->object,
 		    .has_old = has_old,
 		};
+		if (only && *only != row.object.key.type)
+			row.object.json = SPAN_NONE;
 		e = each(arg, &row);
 	}
 	unlock(r);

@@ -1,57 +1,17 @@
 #include "store/row.h"
 
+#include "store/row_bytes.h"
 #include "store/splice.h"
 
 #include <errno.h>
 
-#define STATE_HEAD 80
-#define LOG_HEAD   32
+#define STATE_HEAD  80
+#define STATE_CHAIN 16
+#define LOG_HEAD    32
+#define HUNK_BYTES  12
 
 enum { ROW_TOMBSTONE = 1 };
-enum { LOG_HAS_OLD = 1, LOG_SAME_DIGEST = 2 };
-
-/* ---- bounded reading, plain writing ---- */
-
-struct cursor {
-	const char *p;
-	size_t left;
-	bool bad; /* sticks */
-};
-
-static struct span take(struct cursor *c, size_t n)
-{
-	if (c->bad || n > c->left) {
-		c->bad = true;
-		return SPAN("");
-	}
-	struct span s = span_make(c->p, n);
-	c->p += n;
-	c->left -= n;
-	return s;
-}
-
-#define TAKE_INTEGER(c, T)                                                                         \
-	({                                                                                         \
-		T v_ = 0;                                                                          \
-		struct span s_ = take((c), sizeof(v_));                                            \
-		if (s_.len)                                                                        \
-			memcpy(&v_, s_.ptr, sizeof(v_));                                           \
-		v_;                                                                                \
-	})
-
-#define PUT_INTEGER(p, T, value)                                                                   \
-	do {                                                                                       \
-		T v_ = (value);                                                                    \
-		memcpy(*(p), &v_, sizeof(v_));                                                     \
-		*(p) += sizeof(v_);                                                                \
-	} while (0)
-
-static void put_span(char **p, struct span s)
-{
-	if (s.len)
-		memcpy(*p, s.ptr, s.len);
-	*p += s.len;
-}
+enum { LOG_HAS_OLD = 1, LOG_SAME_DIGEST = 2, LOG_BODY = 4 };
 
 static void put_extent(char **p, const struct store_extent *e)
 {
@@ -59,7 +19,7 @@ static void put_extent(char **p, const struct store_extent *e)
 	PUT_INTEGER(p, uint32_t, e->len);
 }
 
-static struct store_extent take_extent(struct cursor *c)
+static struct store_extent take_extent(struct row_cursor *c)
 {
 	struct store_extent e;
 	e.at = TAKE_INTEGER(c, uint32_t);
@@ -90,6 +50,7 @@ static void put_head(char **p, const struct store_object *o, bool tombstone, siz
 struct head {
 	struct store_object object; /* digest and json: lengths only */
 	uint16_t n_owners;
+	uint8_t format;
 	bool tombstone;
 };
 
@@ -98,11 +59,18 @@ static bool outside(const struct store_extent *e, size_t len)
 	return e->at > len || e->len > len - e->at;
 }
 
-static void take_head(struct cursor *c, struct head *ret)
+static uint8_t take_format(struct row_cursor *c)
+{
+	uint8_t format = TAKE_INTEGER(c, uint8_t);
+	if (format < 1 || format > STORE_FORMAT)
+		c->bad = true;
+	return format;
+}
+
+static void take_head(struct row_cursor *c, struct head *ret)
 {
 	*ret = (struct head){0};
-	if (TAKE_INTEGER(c, uint8_t) != STORE_FORMAT)
-		c->bad = true;
+	ret->format = take_format(c);
 	ret->tombstone = TAKE_INTEGER(c, uint8_t) & ROW_TOMBSTONE;
 	ret->n_owners = TAKE_INTEGER(c, uint16_t);
 	struct store_object *o = &ret->object;
@@ -144,103 +112,80 @@ static struct store_object finished(const struct row_new *n, char digits[STORE_R
 	return o;
 }
 
-static void put_state(char **p, const struct row_new *n, bool with_owners)
+static void put_json(char **p, const struct row_new *n, const struct store_object *o,
+		     const char *digits)
 {
-	char digits[STORE_REVISION_TEXT];
-	const struct store_object o = finished(n, digits);
-	struct span owners = with_owners ? n->owners : SPAN_NONE;
-
-	put_head(p, &o, n->tombstone, owners.len / STORE_UID_LEN);
-	if (n->tombstone)
-		return;
-	put_span(p, owners);
-	put_span(p, n->digest);
-	splice_in(n->bare, n->extents.revision.at, digits, o.extents.revision.len, *p);
-	*p += o.json.len;
-}
-
-static size_t state_size(const struct row_new *n, bool with_owners)
-{
-	char digits[STORE_REVISION_TEXT];
-	if (n->tombstone)
-		return STATE_HEAD;
-	return STATE_HEAD + (with_owners ? n->owners.len : 0) + n->digest.len + n->bare.len +
-	       splice_digits(n->revision, digits);
-}
-
-size_t row_state_size(const struct row_new *n)
-{
-	return state_size(n, true);
+	splice_in(n->bare, n->extents.revision.at, digits, o->extents.revision.len, *p);
+	*p += o->json.len;
 }
 
 void row_state_write(const struct row_new *n, char *out)
 {
-	put_state(&out, n, true);
+	char digits[STORE_REVISION_TEXT], *p = out;
+	const struct store_object o = finished(n, digits);
+
+	put_head(&p, &o, n->tombstone, n->owners.len / STORE_UID_LEN);
+	if (n->tombstone)
+		return;
+	PUT_INTEGER(&p, uint64_t, n->anchor);
+	PUT_INTEGER(&p, uint32_t, n->deltas);
+	PUT_INTEGER(&p, uint32_t, 0);
+	put_span(&p, n->owners);
+	put_span(&p, n->digest);
+	put_json(&p, n, &o, digits);
 }
 
-static void take_state(struct cursor *c, struct row_state *ret)
+static size_t json_len(const struct row_new *n)
 {
-	struct head h;
-	take_head(c, &h);
-	ret->tombstone = h.tombstone;
-	ret->object = h.object;
-	ret->owners = take(c, (size_t)h.n_owners * STORE_UID_LEN);
-	ret->object.digest = take(c, h.object.digest.len);
-	ret->object.json = take(c, h.object.json.len);
+	char digits[STORE_REVISION_TEXT];
+	return n->bare.len + splice_digits(n->revision, digits);
+}
+
+size_t row_state_size(const struct row_new *n)
+{
+	if (n->tombstone)
+		return STATE_HEAD;
+	return STATE_HEAD + STATE_CHAIN + n->owners.len + n->digest.len + json_len(n);
+}
+
+/* The log row of a tombstone has a body, and so has every one of format 1. */
+static void take_chain(struct row_cursor *c, const struct head *h, struct row_state *ret)
+{
+	ret->anchor = h->object.revision;
+	ret->deltas = 0;
+	if (h->format < 2 || h->tombstone)
+		return;
+	ret->anchor = TAKE_INTEGER(c, uint64_t);
+	ret->deltas = TAKE_INTEGER(c, uint32_t);
+	(void)take(c, 4);
 }
 
 int row_state_read(struct span row, struct row_state *ret)
 {
-	struct cursor c = {row.ptr, row.len, false};
-	take_state(&c, ret);
+	struct row_cursor c = {row.ptr, row.len, false};
+	struct head h;
+
+	take_head(&c, &h);
+	ret->tombstone = h.tombstone;
+	ret->object = h.object;
+	take_chain(&c, &h, ret);
+	ret->owners = take(&c, (size_t)h.n_owners * STORE_UID_LEN);
+	ret->object.digest = take(&c, h.object.digest.len);
+	ret->object.json = take(&c, h.object.json.len);
 	return c.bad || c.left ? -EBADMSG : 0;
 }
 
 int row_state_peek(struct span row, uint64_t *ret_revision)
 {
-	if (row.len < STATE_HEAD || row.ptr[0] != STORE_FORMAT)
+	struct row_cursor c = {row.ptr, row.len, false};
+	(void)take_format(&c);
+	if (c.bad || row.len < STATE_HEAD)
 		return -EBADMSG;
 	memcpy(ret_revision, row.ptr + 8, sizeof(*ret_revision));
 	return row.ptr[1] & ROW_TOMBSTONE;
 }
 
-/* ---- differences ---- */
-
-static size_t common_prefix(const char *a, const char *b, size_t most)
-{
-	size_t n = 0;
-	while (most - n >= 32 && memcmp(a + n, b + n, 32) == 0)
-		n += 32;
-	while (n < most && a[n] == b[n])
-		n++;
-	return n;
-}
-
-static size_t common_suffix(const char *a_end, const char *b_end, size_t most)
-{
-	size_t n = 0;
-	while (most - n >= 32 && memcmp(a_end - n - 32, b_end - n - 32, 32) == 0)
-		n += 32;
-	while (n < most && a_end[-(ptrdiff_t)n - 1] == b_end[-(ptrdiff_t)n - 1])
-		n++;
-	return n;
-}
-
-void row_diff(struct span a, struct span b, struct row_diff *ret)
-{
-	size_t most = a.len < b.len ? a.len : b.len;
-	size_t prefix = most ? common_prefix(a.ptr, b.ptr, most) : 0;
-	most -= prefix;
-	size_t suffix = most ? common_suffix(a.ptr + a.len, b.ptr + b.len, most) : 0;
-	*ret = (struct row_diff){(uint32_t)prefix, (uint32_t)suffix};
-}
-
 /* ---- log rows ---- */
-
-static size_t middle_len(const struct row_log_new *n)
-{
-	return n->old_bare.len - n->diff.prefix - n->diff.suffix;
-}
 
 static bool same_digest(const struct row_log_new *n)
 {
@@ -249,114 +194,178 @@ static bool same_digest(const struct row_log_new *n)
 
 size_t row_log_size(const struct row_log_new *n)
 {
-	size_t size = LOG_HEAD + n->key.len + state_size(n->state, false);
+	size_t size = LOG_HEAD + n->key.len + STATE_HEAD + n->state->digest.len +
+		      (n->body ? json_len(n->state) : 0);
 	if (n->old)
-		size += STATE_HEAD + 8 + (same_digest(n) ? 0 : n->old->digest.len) + middle_len(n);
+		size += STATE_HEAD + (same_digest(n) ? 0 : n->old->digest.len) +
+			n->diff.n * HUNK_BYTES + row_diff_old_len(&n->diff) +
+			(n->body ? 0 : row_diff_new_len(&n->diff));
 	return size;
+}
+
+static void put_old(char **p, const struct row_log_new *n)
+{
+	put_head(p, n->old, false, 0);
+	if (!same_digest(n))
+		put_span(p, n->old->digest);
+	for (uint32_t i = 0; i < n->diff.n; i++) {
+		PUT_INTEGER(p, uint32_t, n->diff.hunks[i].skip);
+		PUT_INTEGER(p, uint32_t, n->diff.hunks[i].old_len);
+		PUT_INTEGER(p, uint32_t, n->diff.hunks[i].new_len);
+	}
+	row_diff_take_old(&n->diff, n->old_bare, *p);
+	*p += row_diff_old_len(&n->diff);
+	if (!n->body)
+		row_diff_take_new(&n->diff, n->state->bare, *p);
 }
 
 void row_log_write(const struct row_log_new *n, char *out)
 {
+	char digits[STORE_REVISION_TEXT], *p = out;
+	const struct store_object o = finished(n->state, digits);
 	bool same = n->old && same_digest(n);
-	char *p = out;
 
 	PUT_INTEGER(&p, uint8_t, STORE_FORMAT);
 	PUT_INTEGER(&p, uint8_t, (uint8_t)n->op);
 	PUT_INTEGER(&p, uint8_t,
-		    (uint8_t)((n->old ? LOG_HAS_OLD : 0) | (same ? LOG_SAME_DIGEST : 0)));
+		    (uint8_t)((n->old ? LOG_HAS_OLD : 0) | (same ? LOG_SAME_DIGEST : 0) |
+			      (n->body ? LOG_BODY : 0)));
 	PUT_INTEGER(&p, uint8_t, 0);
 	PUT_INTEGER(&p, uint16_t, (uint16_t)n->key.len);
-	PUT_INTEGER(&p, uint16_t, 0);
+	PUT_INTEGER(&p, uint16_t, (uint16_t)n->diff.n);
 	PUT_INTEGER(&p, uint64_t, n->back);
 	PUT_INTEGER(&p, int64_t, n->time);
-	PUT_INTEGER(&p, uint64_t, 0);
+	PUT_INTEGER(&p, uint64_t, n->anchor);
 	put_span(&p, n->key);
-	put_state(&p, n->state, false);
-	if (!n->old)
-		return;
-	put_head(&p, n->old, false, 0);
-	PUT_INTEGER(&p, uint32_t, n->diff.prefix);
-	PUT_INTEGER(&p, uint32_t, n->diff.suffix);
-	if (!same)
-		put_span(&p, n->old->digest);
-	put_span(&p, span_make(n->old_bare.ptr + n->diff.prefix, middle_len(n)));
+	put_head(&p, &o, false, 0);
+	put_span(&p, n->state->digest);
+	if (n->body)
+		put_json(&p, n->state, &o, digits);
+	if (n->old)
+		put_old(&p, n);
 }
 
-static void take_old(struct cursor *c, bool same, struct row_log *ret)
+struct log_head {
+	uint8_t format, flags;
+	uint16_t n_hunks;
+};
+
+static size_t bare_len(struct row_cursor *c, const struct store_object *o)
+{
+	char digits[STORE_REVISION_TEXT];
+	if (o->extents.revision.len != splice_digits(o->revision, digits))
+		c->bad = true;
+	return o->json.len - o->extents.revision.len;
+}
+
+static void take_new(struct row_cursor *c, const struct log_head *head, struct row_log *ret)
 {
 	struct head h;
+
+	take_head(c, &h);
+	if (h.tombstone)
+		c->bad = true;
+	ret->object = h.object;
+	ret->bare_len = bare_len(c, &h.object);
+	(void)take(c, (size_t)h.n_owners * STORE_UID_LEN);
+	ret->object.digest = take(c, h.object.digest.len);
+	ret->body = head->format < 2 || head->flags & LOG_BODY;
+	ret->object.json = ret->body ? take(c, h.object.json.len) : SPAN_NONE;
+}
+
+/* Format 1 gave the lengths of the common start and end, before the old digest. */
+static void take_one_hunk(struct row_cursor *c, struct row_log *ret)
+{
+	size_t prefix = TAKE_INTEGER(c, uint32_t), suffix = TAKE_INTEGER(c, uint32_t);
+	size_t common = prefix + suffix;
+
+	if (c->bad || common > ret->old_bare_len || common > ret->bare_len) {
+		c->bad = true;
+		return;
+	}
+	ret->diff.n = 1;
+	ret->diff.hunks[0] = (struct row_hunk){
+	    .skip = (uint32_t)prefix,
+	    .old_len = (uint32_t)(ret->old_bare_len - common),
+	    .new_len = (uint32_t)(ret->bare_len - common),
+	};
+}
+
+static void take_hunks(struct row_cursor *c, size_t n, struct row_log *ret)
+{
+	if (n > ROW_MAX_HUNKS) {
+		c->bad = true;
+		return;
+	}
+	ret->diff.n = (uint32_t)n;
+	for (size_t i = 0; i < n; i++) {
+		ret->diff.hunks[i].skip = TAKE_INTEGER(c, uint32_t);
+		ret->diff.hunks[i].old_len = TAKE_INTEGER(c, uint32_t);
+		ret->diff.hunks[i].new_len = TAKE_INTEGER(c, uint32_t);
+	}
+}
+
+static void take_old(struct row_cursor *c, const struct log_head *head, struct row_log *ret)
+{
+	struct head h;
+
 	take_head(c, &h);
 	ret->old = h.object;
-	ret->diff.prefix = TAKE_INTEGER(c, uint32_t);
-	ret->diff.suffix = TAKE_INTEGER(c, uint32_t);
-	ret->old.digest = same ? ret->object.digest : take(c, h.object.digest.len);
-
-	size_t bare = h.object.json.len - h.object.extents.revision.len;
-	size_t new_bare = ret->object.json.len - ret->object.extents.revision.len;
-	size_t common = (size_t)ret->diff.prefix + ret->diff.suffix;
-	char digits[STORE_REVISION_TEXT];
-	if (c->bad || common > bare || common > new_bare ||
-	    h.object.extents.revision.len != splice_digits(h.object.revision, digits))
+	ret->old.json = SPAN_NONE;
+	ret->old_bare_len = bare_len(c, &h.object);
+	if (head->format < 2)
+		take_one_hunk(c, ret);
+	ret->old.digest =
+	    head->flags & LOG_SAME_DIGEST ? ret->object.digest : take(c, h.object.digest.len);
+	if (head->format >= 2)
+		take_hunks(c, head->n_hunks, ret);
+	if (c->bad || !row_diff_fits(&ret->diff, ret->old_bare_len, ret->bare_len)) {
 		c->bad = true;
-	else
-		ret->middle = take(c, bare - common);
+		return;
+	}
+	ret->olds = take(c, row_diff_old_len(&ret->diff));
+	if (!ret->body)
+		ret->news = take(c, row_diff_new_len(&ret->diff));
 }
 
 int row_log_read(struct span row, struct row_log *ret)
 {
-	struct cursor c = {row.ptr, row.len, false};
-	struct row_state state;
+	struct row_cursor c = {row.ptr, row.len, false};
+	struct log_head head;
 
 	*ret = (struct row_log){0};
-	if (TAKE_INTEGER(&c, uint8_t) != STORE_FORMAT)
-		return -EBADMSG;
-	uint8_t op = TAKE_INTEGER(&c, uint8_t), flags = TAKE_INTEGER(&c, uint8_t);
+	head.format = take_format(&c);
+	uint8_t op = TAKE_INTEGER(&c, uint8_t);
+	head.flags = TAKE_INTEGER(&c, uint8_t);
 	(void)take(&c, 1);
 	size_t key_len = TAKE_INTEGER(&c, uint16_t);
-	(void)take(&c, 2);
+	head.n_hunks = TAKE_INTEGER(&c, uint16_t);
 	ret->back = TAKE_INTEGER(&c, uint64_t);
 	ret->time = TAKE_INTEGER(&c, int64_t);
-	(void)take(&c, 8);
+	ret->anchor = TAKE_INTEGER(&c, uint64_t);
+	if (head.format < 2)
+		ret->anchor = ret->back;
 	ret->key = take(&c, key_len);
-	take_state(&c, &state);
-	ret->object = state.object;
 	ret->op = (enum store_log_op)op;
-	ret->has_old = flags & LOG_HAS_OLD;
+	take_new(&c, &head, ret);
+	ret->has_old = head.flags & LOG_HAS_OLD;
 	if (ret->has_old && !c.bad)
-		take_old(&c, flags & LOG_SAME_DIGEST, ret);
+		take_old(&c, &head, ret);
 	return c.bad || c.left || op > STORE_LOG_DELETED ? -EBADMSG : 0;
 }
 
-size_t row_log_old_len(const struct row_log *row)
+int row_log_forward(const struct row_log *row, struct span old_bare, char *out)
 {
-	return row->old.json.len;
+	if (!row->has_old || row->body || old_bare.len != row->old_bare_len)
+		return -EBADMSG;
+	row_diff_forward(&row->diff, old_bare, row->news, out);
+	return 0;
 }
 
-/* Bytes [from, from + n) of json without its digits. */
-static char *copy_bare(const struct store_object *o, size_t from, size_t n, char *out)
+int row_log_backward(const struct row_log *row, struct span new_bare, char *out)
 {
-	const struct store_extent *digits = &o->extents.revision;
-	size_t head = from < digits->at ? digits->at - from : 0;
-
-	if (head > n)
-		head = n;
-	memcpy(out, o->json.ptr + from, head);
-	memcpy(out + head, o->json.ptr + from + head + digits->len, n - head);
-	return out + n;
-}
-
-void row_log_old(const struct row_log *row, char *out)
-{
-	const struct store_extent *digits = &row->old.extents.revision;
-	size_t new_bare = row->object.json.len - row->object.extents.revision.len;
-	char text[STORE_REVISION_TEXT];
-	/* The bare text goes to the end of the room; then its head moves down before the digits. */
-	char *p = out + digits->len;
-
-	p = copy_bare(&row->object, 0, row->diff.prefix, p);
-	memcpy(p, row->middle.ptr, row->middle.len);
-	p += row->middle.len;
-	copy_bare(&row->object, new_bare - row->diff.suffix, row->diff.suffix, p);
-	memmove(out, out + digits->len, digits->at);
-	memcpy(out + digits->at, text, splice_digits(row->old.revision, text));
+	if (!row->has_old || new_bare.len != row->bare_len)
+		return -EBADMSG;
+	row_diff_backward(&row->diff, new_bare, row->olds, out);
+	return 0;
 }

@@ -144,12 +144,12 @@ static int on_row(void *arg, const struct store_log_row *row)
 	return s->each(s->arg, &plain);
 }
 
-static int reader_log_scan(struct store_reader *r, uint64_t after,
+static int reader_log_scan(struct store_reader *r, uint64_t after, const uint16_t *only,
 			   int (*each)(void *arg, const struct store_log_row *row), void *arg)
 {
 	struct sealed_reader *sr = (struct sealed_reader *)r;
 	struct scan s = {.store = sr->store, .each = each, .arg = arg};
-	int e = sr->wrapped.inner->ops->log_scan(sr->wrapped.inner, after, on_row, &s);
+	int e = sr->wrapped.inner->ops->log_scan(sr->wrapped.inner, after, only, on_row, &s);
 	arena_done(&s.mem);
 	return e;
 }

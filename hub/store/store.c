@@ -246,9 +246,13 @@ int store_count(struct store_reader *r, uint16_t type, struct span ns, size_t mo
 int store_log_scan(struct store_reader *r, uint64_t after,
 		   int (*each)(void *arg, const struct store_log_row *row), void *arg)
 {
-	if (after < r->floor)
-		return -ETIME;
-	return r->ops->log_scan(r, after, each, arg);
+	return after < r->floor ? -ETIME : r->ops->log_scan(r, after, NULL, each, arg);
+}
+
+int store_log_scan_type(struct store_reader *r, uint64_t after, uint16_t type,
+			int (*each)(void *arg, const struct store_log_row *row), void *arg)
+{
+	return after < r->floor ? -ETIME : r->ops->log_scan(r, after, &type, each, arg);
 }
 
 int store_log_old(struct store_reader *r, const struct store_log_row *row, struct buf *out)

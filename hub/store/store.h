@@ -10,10 +10,13 @@
  *    STORE_MAX_CHANGES rows. Nothing may be told to anyone before it returned.
  *  - Every object change gets its own revision, in the order of the batch, strictly increasing
  *    over the whole store, and the store writes the decimal digits into the object's bytes.
- *  - A log row per object change: revision -> (type, key, previous revision, operation, new
- *    object, old object as common prefix and suffix lengths and the middle). A deleted object
- *    stays as a tombstone until the log's floor passes it. So any reader can see the objects as
- *    they were at any revision at or above the floor, by many short transactions.
+ *  - A log row per object change: revision -> (type, key, previous revision, operation, and how
+ *    to come from the object before to the new one and back). The bytes of a state are written
+ *    once, in the object's row; the log repeats them where they are deleted, where a change
+ *    leaves little of them, and once in a bounded number of changes, so that any state is
+ *    rebuilt in bounded steps (row.h). A deleted object stays as a tombstone until the log's floor
+ *    passes it. So any reader can see the objects as they were at any revision at or above the
+ *    floor, by many short transactions.
  *  - The log is trimmed while writing, at most two rows per row written, never in a sweep: what
  *    is over log_max_bytes or log_max_age, and, when room runs short, more: the log gives way
  *    before writes are refused. A batch that is refused for lack of space trims too.
@@ -38,7 +41,7 @@ struct store_reader;
 struct store_iter;
 struct log;
 
-#define STORE_FORMAT	    1
+#define STORE_FORMAT	    2
 #define STORE_MAX_CHANGES   128
 #define STORE_MAX_OBJECT    ((size_t)3 << 19) /* 1.5 MiB: DESIGN section 10 */
 #define STORE_UID_LEN	    16
@@ -235,6 +238,9 @@ struct store_log_row {
  * -ETIME when `after` is below the floor. */
 int store_log_scan(struct store_reader *r, uint64_t after,
 		   int (*each)(void *arg, const struct store_log_row *row), void *arg);
+/* The same for who wants one type: rows of others come without json, which then is not rebuilt. */
+int store_log_scan_type(struct store_reader *r, uint64_t after, uint16_t type,
+			int (*each)(void *arg, const struct store_log_row *row), void *arg);
 /* The old bytes of a log row (for selectors on the previous state), appended to out. */
 struct buf;
 int store_log_old(struct store_reader *r, const struct store_log_row *row, struct buf *out);

@@ -61,10 +61,11 @@ int wrapped_reader_count(struct store_reader *r, uint16_t type, struct span ns, 
 	return wrapped_reader_inner(r)->ops->count(wrapped_reader_inner(r), type, ns, most, ret);
 }
 
-int wrapped_reader_log_scan(struct store_reader *r, uint64_t after,
+int wrapped_reader_log_scan(struct store_reader *r, uint64_t after, const uint16_t *only,
 			    int (*each)(void *arg, const struct store_log_row *row), void *arg)
 {
-	return wrapped_reader_inner(r)->ops->log_scan(wrapped_reader_inner(r), after, each, arg);
+	return wrapped_reader_inner(r)->ops->log_scan(wrapped_reader_inner(r), after, only, each,
+						      arg);
 }
 
 int wrapped_reader_log_old(struct store_reader *r, const struct store_log_row *row, struct buf *out)

@@ -38,7 +38,7 @@ int wrapped_reader_dependents(struct store_reader *r, const uint8_t uid[STORE_UI
 			      int (*each)(void *arg, const struct store_key *key), void *arg);
 int wrapped_reader_count(struct store_reader *r, uint16_t type, struct span ns, size_t most,
 			 size_t *ret);
-int wrapped_reader_log_scan(struct store_reader *r, uint64_t after,
+int wrapped_reader_log_scan(struct store_reader *r, uint64_t after, const uint16_t *only,
 			    int (*each)(void *arg, const struct store_log_row *row), void *arg);
 int wrapped_reader_log_old(struct store_reader *r, const struct store_log_row *row,
 			   struct buf *out);

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #define N_NAMES	 24
+#define HOT_NAME "n3" /* often changed, seldom deleted */
 #define N_OWNERS 4
 
 struct pair {
@@ -51,6 +52,9 @@ struct random_batch {
 static struct store_key random_key(struct pair *p, char name[8])
 {
 	static const char *const spaces[] = {"", "a", "ab"};
+	(void)snprintf(name, 8, HOT_NAME);
+	if (pick(p, 3) == 0)
+		return key_of(1, "a", name);
 	(void)snprintf(name, 8, "n%zu", pick(p, N_NAMES));
 	return key_of((uint16_t)(1 + pick(p, 2)), spaces[pick(p, 3)], name);
 }
@@ -59,7 +63,7 @@ static struct store_key random_key(struct pair *p, char name[8])
 static void random_json(struct pair *p, struct store_change *c, char text[4096])
 {
 	size_t head = pick(p, 8) == 0 ? pick(p, 40) : 12;
-	size_t len = head + (pick(p, 8) == 0 ? pick(p, 3000) : 200);
+	size_t len = head + (pick(p, 8) == 0 ? pick(p, 3000) : 700);
 
 	for (size_t i = 0; i < len; i++)
 		text[i] = (char)('a' + i % 23);
@@ -69,7 +73,9 @@ static void random_json(struct pair *p, struct store_change *c, char text[4096])
 	c->extents.revision.at = (uint32_t)head;
 	c->extents.metadata =
 	    (struct store_extent){(uint32_t)(head / 2), (uint32_t)(len - head / 2)};
-	c->extents.spec = (struct store_extent){0, (uint32_t)head};
+	c->extents.spec = pick(p, 4)
+			      ? (struct store_extent){(uint32_t)(len / 4), (uint32_t)(len / 2)}
+			      : (struct store_extent){0, (uint32_t)head};
 	c->extents.status =
 	    (struct store_extent){(uint32_t)head, (uint32_t)pick(p, len - head + 1)};
 	c->digest = span_make(text, pick(p, 2) ? pick(p, len + 1) : 0);
@@ -85,6 +91,8 @@ static void random_change(struct pair *p, struct random_batch *b, size_t i)
 	if (pick(p, 8) == 0)
 		c->op = pick(p, 3) ? STORE_PUT_AUX : STORE_DELETE_AUX;
 	c->key = random_key(p, b->names[i]);
+	if (span_is(c->key.name, HOT_NAME) && pick(p, 16))
+		c->op = STORE_PUT;
 	c->aux_table = (uint8_t)(1 + pick(p, 2));
 	c->aux_key = c->key.name;
 	random_json(p, c, b->text[i]);

@@ -1,6 +1,6 @@
 /*
- * Rows of the store: a damaged row is refused, never read beyond its end; what is taken rebuilds
- * its old state within the length it says. The first byte chooses the kind of row.
+ * Rows of the store: a damaged row is refused, never read beyond its end; what is taken leads
+ * from state to state within the lengths it says. The first byte chooses the kind of row.
  */
 #include "store/row.h"
 #include "store/store_key.h"
@@ -19,8 +19,9 @@ static uint64_t sum(struct span s)
 
 static uint64_t touch_object(const struct store_object *o)
 {
-	struct store_extent e = o->extents.status;
-	return sum(o->json) + sum(o->digest) + sum(span_make(o->json.ptr + e.at, e.len));
+	/* A log row without a body has extents, but no bytes. */
+	struct span status = o->json.ptr ? store_object_part(o, o->extents.status) : SPAN_NONE;
+	return sum(o->json) + sum(o->digest) + sum(status);
 }
 
 static uint64_t touch_log(struct span row)
@@ -33,13 +34,19 @@ static uint64_t touch_log(struct span row)
 	uint64_t n = touch_object(&log.object);
 	if (store_key_decode(log.key, &key) == 0)
 		n += sum(key.ns) + sum(key.name);
-	if (log.has_old) {
-		size_t len = row_log_old_len(&log);
-		char *old = xcalloc(1, len);
-		row_log_old(&log, old);
-		n += sum(span_make(old, len));
-		free(old);
-	}
+	if (!log.has_old)
+		return n;
+	/* Texts of the lengths that the row says; what is in them does not matter. */
+	size_t len = log.bare_len > log.old_bare_len ? log.bare_len : log.old_bare_len;
+	char *text = xcalloc(1, len), *out = xcalloc(1, len);
+	if (row_log_backward(&log, span_make(text, log.bare_len), out) < 0)
+		abort();
+	n += sum(span_make(out, log.old_bare_len));
+	if (!log.body && row_log_forward(&log, span_make(text, log.old_bare_len), out) < 0)
+		abort();
+	n += sum(span_make(out, log.bare_len));
+	free(text);
+	free(out);
 	return n;
 }
 
