@@ -145,10 +145,8 @@ static void reserved(struct core *c, struct workload *w, const struct kueue_assi
 static size_t checks_of(const struct core *c, const struct kueue_entry *e,
 			const char *checks[MAX_CHECKS])
 {
-	const struct kueue_assignment *a = &e->assignment;
-
-	return cluster_queue_checks(c, workload_cluster_queue(c, e->workload->owner), a->uses.items,
-				    a->uses.len, checks, MAX_CHECKS);
+	return cluster_queue_checks(c, workload_cluster_queue(c, e->workload->owner),
+				    &e->assignment, checks, MAX_CHECKS);
 }
 
 /* Before its quota is charged. */

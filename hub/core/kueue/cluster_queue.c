@@ -357,28 +357,28 @@ bool cluster_queue_takes(struct core *c, const struct cluster_queue *q, struct s
 	       selector_matches_row(&q->namespaces, &o);
 }
 
-static bool applies(const struct core *c, const struct queue_check *k, const struct kueue_use *uses,
-		    size_t n)
+static bool is_for(const struct core *c, const struct queue_check *k, uint32_t flavor)
 {
-	if (k->n_on_flavors == 0)
-		return true;
-	for (size_t i = 0; i < n; i++)
-		for (size_t f = 0; f < k->n_on_flavors; f++)
-			if (span_is(kueue_forest_flavor_name(c->kueue->forest, uses[i].flavor),
-				    k->on_flavors[f]))
-				return true;
-	return false;
+	if (flavor == KUEUE_NONE)
+		return false;
+	for (size_t f = 0; f < k->n_on_flavors; f++)
+		if (span_is(kueue_forest_flavor_name(c->kueue->forest, flavor), k->on_flavors[f]))
+			return true;
+	return k->n_on_flavors == 0;
 }
 
 size_t cluster_queue_checks(const struct core *c, const struct cluster_queue *q,
-			    const struct kueue_use *uses, size_t n_uses, const char **ret,
-			    size_t max)
+			    const struct kueue_assignment *a, const char **ret, size_t max)
 {
 	size_t n = 0;
 
-	vec_foreach (&q->checks, k)
-		if (n < max && applies(c, k, uses, n_uses))
+	vec_foreach (&q->checks, k) {
+		bool applies = false;
+		vec_foreach (&a->choices, choice)
+			applies = applies || is_for(c, k, choice->flavor);
+		if (n < max && applies)
 			ret[n++] = k->name;
+	}
 	return n;
 }
 
@@ -389,10 +389,8 @@ bool cluster_queue_checks_flavors(const struct core *c, const struct cluster_que
 		if (strcmp(k->name, check) != 0 || k->n_on_flavors == 0)
 			continue;
 		for (size_t i = 0; i < n; i++)
-			for (size_t f = 0; f < k->n_on_flavors; f++)
-				if (span_is(kueue_forest_flavor_name(c->kueue->forest, flavors[i]),
-					    k->on_flavors[f]))
-					return true;
+			if (is_for(c, k, flavors[i]))
+				return true;
 		return false;
 	}
 	return true;

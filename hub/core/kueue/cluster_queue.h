@@ -25,10 +25,12 @@ const char *cluster_queue_activity(const struct core *c, const struct cluster_qu
 
 /* Whether the queue takes workloads of a namespace. */
 bool cluster_queue_takes(struct core *c, const struct cluster_queue *q, struct span ns);
-/* Names of the checks that an admission with these flavors waits for, at most `max`. */
+/* Names of the checks that this admission waits for, at most `max`: those for one of its flavors,
+ * also where none of it is used (zero of a resource, a pod set of no pods). One that names no
+ * flavors is for all of the queue's: who got none waits for no check (Kueue's
+ * admissionChecksForAdmission). */
 size_t cluster_queue_checks(const struct core *c, const struct cluster_queue *q,
-			    const struct kueue_use *uses, size_t n_uses, const char **ret,
-			    size_t max);
+			    const struct kueue_assignment *a, const char **ret, size_t max);
 /* Whether the queue's check is for one of these flavors: for all where it names none. */
 bool cluster_queue_checks_flavors(const struct core *c, const struct cluster_queue *q,
 				  const char *check, const uint32_t *flavors, size_t n);

@@ -63,6 +63,77 @@ static void a_workload_without_a_job_takes_quota_alone_and_ends_by_its_creator(v
 	assert_string_equal(condition(w, "default", "b", "Admitted", "status"), "True");
 }
 
+/* A Workload of one pod that asks for these, and of so many that ask for a cpu and a card. */
+static void asks(struct world *w, const char *name, const char *requests, int cards)
+{
+	auto_buf b = BUF_INIT;
+
+	buf_addf(&b,
+		 "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'Workload','metadata':{'name':'%s',"
+		 "'namespace':'default'},'spec':{'active':true,'queueName':'lq','podSets':[{'name':"
+		 "'main','count':1,'template':{'spec':{'containers':[{'name':'c','resources':{"
+		 "'requests':{%s}}}]}}}",
+		 name, requests);
+	if (cards >= 0)
+		buf_addf(&b,
+			 ",{'name':'cards','count':%d,'template':{'spec':{'containers':[{'name':'c'"
+			 ",'resources':{'requests':{'cpu':1,'card':1}}}]}}}",
+			 cards);
+	buf_add_str(&b, "]}}");
+	assert_int_equal(world_create(w, TYPE_WORKLOAD, b.ptr), ERR_NONE);
+	world_settle(w);
+}
+
+static void queue_of_two_flavors(struct world *w, const char *check)
+{
+	auto_buf b = BUF_INIT;
+
+	flavor(w, "plain", "");
+	flavor(w, "cards", "");
+	assert_int_equal(
+	    world_create(w, TYPE_ADMISSION_CHECK,
+			 "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'AdmissionCheck','metadata'"
+			 ":{'name':'budget'},'spec':{'controllerName':'example.com/budget'},"
+			 "'status':{'conditions':[{'type':'Active','status':'True','reason':"
+			 "'Active','message':'','lastTransitionTime':'2026-01-01T00:00:00Z'}]}}"),
+	    ERR_NONE);
+	buf_addf(
+	    &b,
+	    "{'apiVersion':'kueue.x-k8s.io/v1beta2','kind':'ClusterQueue','metadata':{'name':"
+	    "'cq'},'spec':{'namespaceSelector':{},'resourceGroups':[{'coveredResources':['cpu'"
+	    "],'flavors':[{'name':'plain','resources':[{'name':'cpu','nominalQuota':9}]}]},{"
+	    "'coveredResources':['card'],'flavors':[{'name':'cards','resources':[{'name':"
+	    "'card','nominalQuota':9}]}]}],'admissionChecksStrategy':{'admissionChecks':[%s]}}}",
+	    check);
+	assert_int_equal(world_create(w, TYPE_CLUSTER_QUEUE, b.ptr), ERR_NONE);
+	local_queue(w, "lq", "cq");
+}
+
+static void a_check_of_a_flavor_is_for_whom_that_is_assigned_used_or_not(void **state)
+{
+	struct world *w = *state;
+
+	queue_of_two_flavors(w, "{'name':'budget','onFlavors':['cards']}");
+	asks(w, "without", "'cpu':1", -1);
+	assert_string_equal(condition(w, "default", "without", "Admitted", "status"), "True");
+	asks(w, "one", "'cpu':1", 1);
+	assert_string_equal(condition(w, "default", "one", "Admitted", "status"), "False");
+	asks(w, "zero", "'cpu':1", 0);
+	assert_string_equal(condition(w, "default", "zero", "QuotaReserved", "status"), "True");
+	assert_string_equal(condition(w, "default", "zero", "Admitted", "status"), "False");
+}
+
+static void a_check_of_the_whole_queue_is_not_for_whom_no_flavor_is_assigned(void **state)
+{
+	struct world *w = *state;
+
+	queue_of_two_flavors(w, "{'name':'budget'}");
+	asks(w, "some", "'cpu':1", -1);
+	assert_string_equal(condition(w, "default", "some", "Admitted", "status"), "False");
+	asks(w, "nothing", "", -1);
+	assert_string_equal(condition(w, "default", "nothing", "Admitted", "status"), "True");
+}
+
 /* "a" holds 6 of 6; its creator gives it back, deactivated, and "b" gets it. */
 static void a_creator_may_give_a_reservation_back(void **state)
 {
@@ -144,6 +215,8 @@ int main(void)
 	    STORY(nobody_but_the_hub_writes_an_admission),
 	    STORY(events_of_many_admissions_at_once_are_all_told),
 	    STORY(a_workload_without_a_job_takes_quota_alone_and_ends_by_its_creator),
+	    STORY(a_check_of_a_flavor_is_for_whom_that_is_assigned_used_or_not),
+	    STORY(a_check_of_the_whole_queue_is_not_for_whom_no_flavor_is_assigned),
 	    STORY(a_creator_may_give_a_reservation_back),
 	    STORY(nobody_takes_what_a_job_holds),
 	};
