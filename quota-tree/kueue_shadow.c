@@ -96,7 +96,8 @@ static void measure(const struct kueue_forest *f, struct kueue_shadow *s, const 
 
 /* ---- lenders ---- */
 
-/* Charges what is left of the child's own quota in these cells; returns how much that is. */
+/* Charges what is left of the child's own quota in these cells; returns how much that is. Where
+ * that has no end the child takes from nobody: what it lends has none either. */
 static int64_t fill_up(struct kueue_forest *f, struct kueue_shadow *s, uint32_t child)
 {
 	int64_t sum = 0;
@@ -105,7 +106,7 @@ static int64_t fill_up(struct kueue_forest *f, struct kueue_shadow *s, uint32_t 
 		int64_t own = kueue_forest_subtree(f, child, use.flavor, use.resource);
 		use.value =
 		    num_sub_sat(own, kueue_forest_usage(f, child, use.flavor, use.resource));
-		if (s->uses[u].value == 0 || use.value <= 0)
+		if (s->uses[u].value == 0 || use.value <= 0 || own == QUOTA_UNLIMITED)
 			continue;
 		kueue_forest_charge(f, child, &use, 1);
 		vec_push(&s->rooms, (struct kueue_side_room){child, u, use.value});

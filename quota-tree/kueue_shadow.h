@@ -21,7 +21,8 @@
  * much more could be charged at each node of its path without it ceasing to fit.
  *
  * Whoever must borrow is promised nothing for certain: `lender` is the one that could take back
- * the most of what it would borrow, if it would fit no more once every lender used all that is his.
+ * the most of what it would borrow, if it would fit no more once every lender used all that is his
+ * (one whose own quota has no end needs nothing of what he lends).
  *
  * Pure; one thread. Who waits, in which order, and who ends when, is core's to know.
  */

@@ -97,6 +97,26 @@ static void it_fits_when_enough_have_ended(void **state)
 	scene_close(s);
 }
 
+static void what_ends_now_is_over(void **state)
+{
+	/* 10: 4 of them until 100, which is now. 5 fit either way; beside them 5 are left, not 1.
+	 */
+	struct scene *s = scene_open();
+	uint32_t q = kt_queue(s->f, "q", "", 10, NO, NO);
+
+	holds(s, q, 4, 100);
+	const struct kueue_shadow *w = waits(s, q, 5, NEVER);
+	cast(s, 100);
+	assert_int_equal(w->at, 100);
+	assert_true(lets(s, w, q, 5, NEVER));
+	assert_false(lets(s, w, q, 6, NEVER));
+	cast(s, 99);
+	assert_int_equal(w->at, 99);
+	assert_true(lets(s, w, q, 1, NEVER));
+	assert_false(lets(s, w, q, 2, NEVER));
+	scene_close(s);
+}
+
 static void nobody_knows_when_those_without_an_end_leave(void **state)
 {
 	struct scene *s = scene_open();
@@ -152,6 +172,22 @@ static void a_lender_may_always_take_what_is_his(void **state)
 	scene_close(s);
 }
 
+static void a_lender_without_an_end_takes_nothing_back(void **state)
+{
+	/* rich has all it can use; a has 2 and wants 8: 6 are rich's, and there are always more. */
+	struct scene *s = scene_open();
+	uint32_t a = kt_queue(s->f, "a", "co", 2, NO, NO);
+	uint32_t rich = kt_queue(s->f, "rich", "co", QUOTA_UNLIMITED, NO, NO);
+
+	const struct kueue_shadow *w = waits(s, a, 8, NEVER);
+	cast(s, 10);
+	assert_int_equal(w->at, 10);
+	assert_true(w->borrows);
+	assert_int_equal(w->lender, KUEUE_NONE);
+	assert_true(lets(s, w, rich, 1000000, NEVER));
+	scene_close(s);
+}
+
 static void what_a_cohort_has_itself_nobody_takes_back(void **state)
 {
 	/* The cohort's own 10 are nobody's: 12 = 2 + 10 hold for certain, 13 are lent by b. */
@@ -190,6 +226,29 @@ static void a_side_of_the_cohort_keeps_its_own(void **state)
 	assert_true(lets(s, w, l1, 2, NEVER));
 	assert_false(lets(s, w, l1, 6, NEVER)); /* left would borrow, and 5 are left beside it */
 	assert_true(lets(s, w, l1, 5, NEVER));
+	scene_close(s);
+}
+
+static void two_sides_are_of_one_cohort(void **state)
+{
+	struct scene *s = scene_open();
+	uint32_t l1 = kt_queue(s->f, "l1", "left", 3, NO, NO);
+	uint32_t l2 = kt_queue(s->f, "l2", "left", 7, NO, NO);
+	uint32_t r = kt_queue(s->f, "r", "top", 10, NO, NO);
+	uint32_t alone = kt_queue(s->f, "alone", "", 10, NO, NO);
+	uint32_t left = kt_cohort(s->f, "left", "top", 0, NO, NO), ours, theirs;
+
+	assert_true(kueue_shadow_sides(s->f, l1, l2, &ours, &theirs));
+	assert_int_equal(ours, l1);
+	assert_int_equal(theirs, l2);
+	assert_true(kueue_shadow_sides(s->f, r, l2, &ours, &theirs));
+	assert_int_equal(ours, r);
+	assert_int_equal(theirs, left);
+	assert_false(kueue_shadow_sides(s->f, l1, l1, &ours, &theirs));
+	assert_false(kueue_shadow_sides(s->f, l1, alone, &ours, &theirs));
+	/* A cohort is no side of what is below it, nor that of the cohort. */
+	assert_false(kueue_shadow_sides(s->f, l1, kueue_forest_root(s->f, l1), &ours, &theirs));
+	assert_false(kueue_shadow_sides(s->f, left, l1, &ours, &theirs));
 	scene_close(s);
 }
 
@@ -380,10 +439,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(it_fits_when_enough_have_ended),
+	    cmocka_unit_test(what_ends_now_is_over),
 	    cmocka_unit_test(nobody_knows_when_those_without_an_end_leave),
 	    cmocka_unit_test(a_lender_may_always_take_what_is_his),
+	    cmocka_unit_test(a_lender_without_an_end_takes_nothing_back),
 	    cmocka_unit_test(what_a_cohort_has_itself_nobody_takes_back),
 	    cmocka_unit_test(a_side_of_the_cohort_keeps_its_own),
+	    cmocka_unit_test(two_sides_are_of_one_cohort),
 	    cmocka_unit_test(a_lending_limit_is_looked_through),
 	    cmocka_unit_test(those_that_wait_get_theirs_one_after_the_other),
 	    cmocka_unit_test(another_flavor_is_no_matter),
