@@ -87,10 +87,7 @@ void kueue_cycle_preempt(struct kueue_queues *q, struct kueue_entry *e)
 	vec_foreach (&e->victims.items, v) {
 		if (v->workload->state != KUEUE_EVICTED) {
 			h->queue->tree->moved = true;
-			if (kueue_forest_queue_spec(q->forest, v->workload->queue))
-				kueue_queues_evicted(q, v->workload);
-			else /* its node may go with it: not during a trial */
-				vec_push(&q->evictions, v->workload);
+			kueue_queues_evicted(q, v->workload);
 		}
 		if (!kueue_entry_is_preempted(q, v->workload))
 			vec_push(&q->preempted, v->workload);

@@ -42,7 +42,6 @@ struct kueue_queues {
 	struct VEC(struct kueue_tree *) round_trees;
 	struct VEC(struct kueue_workload *) preempted;	 /* by this round */
 	struct VEC(struct kueue_workload *) admitted;	 /* by this round */
-	struct VEC(struct kueue_workload *) evictions;	 /* to be filed at its end */
 	struct VEC(struct kueue_consumed) usage_weights; /* by resource */
 	struct VEC(double) local_usage;			 /* by local number, for the forest */
 	char *text;					 /* the sentence of the current entry */

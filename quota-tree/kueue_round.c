@@ -95,7 +95,6 @@ void kueue_round_begin(struct kueue_queues *q)
 	vec_clear(&q->round_trees);
 	vec_clear(&q->preempted);
 	vec_clear(&q->admitted);
-	vec_clear(&q->evictions);
 	for (size_t i = 0; i < q->asked.len; i++) {
 		struct kueue_tree *t = q->asked.items[i];
 		if (t->dirty)
@@ -125,8 +124,6 @@ void kueue_round_end(struct kueue_queues *q)
 		struct kueue_workload *w = q->admitted.items[i];
 		kueue_forest_charge(q->forest, w->queue, w->uses, w->n_uses);
 	}
-	for (size_t i = 0; i < q->evictions.len; i++)
-		kueue_queues_evicted(q, q->evictions.items[i]);
 	for (size_t i = 0; i < q->admitted.len; i++) {
 		struct kueue_workload *w = q->admitted.items[i];
 		struct kueue_queue *queue = q->by_node.items[w->queue];
@@ -161,5 +158,4 @@ void kueue_round_done(struct kueue_queues *q)
 	vec_done(&q->round_trees);
 	vec_done(&q->preempted);
 	vec_done(&q->admitted);
-	vec_done(&q->evictions);
 }

@@ -250,12 +250,9 @@ void failover_idle(struct core *c, struct job *j, uint32_t was)
 
 bool failover_parked(struct core *c, struct job *j)
 {
-	const struct failover *f = j->failover;
-
-	if (!f || !f->failed_at || j->finished || j->deleting || j->gone)
+	if (!j->failover || !j->failover->failed_at)
 		return false;
-	if (!f->moving)
-		move(c, j);
+	move(c, j);
 	return true;
 }
 

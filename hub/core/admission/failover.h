@@ -41,7 +41,8 @@ void failover_timer(struct core *c, struct job *j);
 
 /* The copy is gone from member `was`. */
 void failover_idle(struct core *c, struct job *j, uint32_t was);
-/* It is parked. True: it failed, and leaves. */
+/* The copy of one that is neither finished nor deleted is parked. True: it failed, and leaves (one
+ * that leaves already is withdrawn, not parked). */
 bool failover_parked(struct core *c, struct job *j);
 
 /* Adds the clusters that failed the job to the refusals of what it asks, in `mem`. */

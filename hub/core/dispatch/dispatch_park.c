@@ -154,7 +154,6 @@ void dispatch_park_answer(struct dispatch_plan *p, const struct dispatch_event *
 	struct dispatch_state *s = &p->next;
 
 	if (e->kind == EVENT_STOPPED && s->step == DISPATCH_STOPPING && e->epoch > s->epoch) {
-		s->in_flight = false;
 		stopped(p, e->pods_gone, now);
 	} else if (e->kind == EVENT_REWRITTEN && s->step == DISPATCH_RESUMING) {
 		rewritten(p);

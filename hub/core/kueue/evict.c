@@ -406,8 +406,7 @@ void evict_timer(struct core *c, struct workload *w)
 			workload_review(c, w);
 		return;
 	}
-	if (workload_holds_quota(w))
-		check_time(c, w);
+	check_time(c, w);
 }
 
 void evict_expect(struct core *c, struct workload *w)

@@ -81,7 +81,7 @@ static bool fits(void *context)
 
 /* ---- one member ---- */
 
-/* Those who go already cost nothing more. */
+/* Those who go already cost nothing more. Ends the trial: all of them are taken. */
 static void weigh(struct trial *t, struct option *o)
 {
 	struct search *s = t->s;
@@ -106,8 +106,6 @@ static void weigh(struct trial *t, struct option *o)
 		o->n_slots = r->n_slots;
 		o->weight.score = evict_fit_score(&t->fit);
 	}
-	vec_foreach (&o->victims.items, v)
-		give_back(t, v->workload);
 }
 
 /* False when nobody's leaving helps there. */

@@ -174,6 +174,26 @@ static void an_evicted_job_is_suspended_first_and_free_when_its_pods_are_gone(vo
 	assert_string_equal(s.uid, "u1");
 }
 
+static void the_answer_to_a_stop_counts_when_it_is_of_this_stop(void **state)
+{
+	struct dispatch_state s = running();
+	(void)state;
+
+	/* The copy says what it said before: of an earlier stop, so it is looked at. */
+	(void)feed(&s, (struct dispatch_event){EVENT_STOP}, 1);
+	struct dispatch_plan p =
+	    feed(&s, (struct dispatch_event){EVENT_STOPPED, .epoch = 4, .pods_gone = true}, 2);
+	assert_int_equal(p.order, DISPATCH_ORDER_READ);
+	assert_false(s.copy_stopped);
+	/* Nor does it when it is withdrawn meanwhile. */
+	s = running();
+	(void)feed(&s, (struct dispatch_event){EVENT_STOP}, 1);
+	(void)feed(&s, (struct dispatch_event){EVENT_WITHDRAW}, 2);
+	p = feed(&s, (struct dispatch_event){EVENT_STOPPED, .epoch = 5, .pods_gone = true}, 3);
+	assert_int_equal(s.step, DISPATCH_WITHDRAWING);
+	assert_int_equal(p.order, DISPATCH_ORDER_DELETE);
+}
+
 static struct dispatch_state parked(void)
 {
 	return (struct dispatch_state){
@@ -403,6 +423,7 @@ int main(void)
 	    cmocka_unit_test(a_foreign_object_is_a_conflict_and_is_not_touched),
 	    cmocka_unit_test(a_restart_looks_before_it_creates),
 	    cmocka_unit_test(an_evicted_job_is_suspended_first_and_free_when_its_pods_are_gone),
+	    cmocka_unit_test(the_answer_to_a_stop_counts_when_it_is_of_this_stop),
 	    cmocka_unit_test(placed_where_it_is_parked_the_copy_is_rewritten_and_resumed),
 	    cmocka_unit_test(a_rewrite_that_nobody_answered_is_read_before_it_is_repeated),
 	    cmocka_unit_test(placed_elsewhere_nothing_begins_there_before_the_parked_copy_is_gone),

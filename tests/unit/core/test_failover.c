@@ -414,6 +414,31 @@ static void one_that_is_suspended_while_its_copy_is_failed_leaves_it(void **stat
 	assert_non_null(runs(w, "default", "one"));
 }
 
+static void one_whose_queue_is_drained_while_its_copy_is_failed_leaves_it(void **state)
+{
+	struct world *w = *state;
+
+	two_members(w);
+	world_policy(w, "default", AFTER_30S);
+	world_flavor(w, "f", "");
+	world_cluster_queue(w, "cq", "f", 4, "");
+	world_local_queue(w, "lq", "cq");
+	world_queued_job(w, "one", "lq", 2, 2, "");
+	world_settle(w);
+	const struct model *m = fails(w, "default", "one");
+	assert_int_equal(
+	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq", "{'spec':{'stopPolicy':'HoldAndDrain'}}"),
+	    ERR_NONE);
+	world_settle(w);
+	later(w, 2);
+	assert_int_equal(copies_of(w, "default", "one"), 0);
+	assert_int_equal(
+	    world_patch(w, TYPE_CLUSTER_QUEUE, "", "cq", "{'spec':{'stopPolicy':'None'}}"),
+	    ERR_NONE);
+	assert_ptr_not_equal(runs(w, "default", "one"), m);
+	assert_int_equal(world_events(w, "one", "ApplicationFailure", "is taken back, to be"), 1);
+}
+
 static void what_its_operator_declared_dead_failed_it(void **state)
 {
 	struct world *w = *state;
@@ -525,6 +550,7 @@ int main(void)
 	    STORY(one_that_is_deleted_meanwhile_is_deleted),
 	    STORY(its_time_to_live_does_not_begin),
 	    STORY(one_that_is_suspended_while_its_copy_is_failed_leaves_it),
+	    STORY(one_whose_queue_is_drained_while_its_copy_is_failed_leaves_it),
 	    STORY(what_its_operator_declared_dead_failed_it),
 	    STORY(a_restart_at_any_step_loses_nothing),
 	    STORY(a_restart_does_not_begin_the_toleration_anew),

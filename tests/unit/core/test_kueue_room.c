@@ -4,8 +4,10 @@
  */
 #include "world.h"
 
+#include "core/job.h"
 #include "core/kueue/kueue.h"
 #include "core/kueue/workload.h"
+#include "core/member.h"
 
 #define STORY(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
@@ -58,6 +60,31 @@ static void a_head_that_lacks_nodes_alone_preempts_for_them(void **state)
 	assert_non_null(model_copy(m, "default", "prod"));
 	assert_non_null(model_copy(m, "default", "low1"));
 	assert_true(model_copy(m, "default", "low2")->suspended);
+}
+
+/* 4 cpus of quota, all held on c1; c2, which came later, is free and fits the head to the last cpu.
+ */
+static void who_lacks_quota_alone_is_kept_nodes_where_placement_would_put_it(void **state)
+{
+	struct world *w = *state;
+	struct model *c1 = world_join(w, "c1", 2, 8);
+
+	c1->run_time = 600 * USEC_PER_SEC;
+	queue(w, 4, OWN_QUEUE);
+	world_queued_job(w, "low", "lq", 1, 4, "");
+	world_settle(w);
+	assert_non_null(model_copy(c1, "default", "low"));
+	struct model *c2 = world_join(w, "c2", 1, 4);
+	world_settle(w);
+	world_queued_job(w, "prod", "lq", 1, 4, HIGH);
+	decide(w);
+	assert_string_equal(reason(w, "low", "Preempted"), "InClusterQueue");
+	const struct job *prod = world_record(w, TYPE_JOB, "default", "prod");
+	uint32_t kept = ledger_cluster(w->core->ledger, prod->number);
+	assert_int_not_equal(kept, CLUSTER_NONE);
+	assert_string_equal(member_by_view(w->core, kept)->name, "c2");
+	world_settle(w);
+	assert_non_null(model_copy(c2, "default", "prod"));
 }
 
 static void a_queue_that_preempts_nobody_takes_no_nodes_either(void **state)
@@ -257,6 +284,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    STORY(a_head_that_lacks_nodes_alone_preempts_for_them),
+	    STORY(who_lacks_quota_alone_is_kept_nodes_where_placement_would_put_it),
 	    STORY(a_queue_that_preempts_nobody_takes_no_nodes_either),
 	    STORY(nodes_are_taken_from_queues_that_borrow),
 	    STORY(another_flavor_with_room_comes_before_victims),

@@ -437,6 +437,43 @@ static void several_gangs_start_one_after_the_other(void **state)
 	assert_in_range(starts_after(w, "gang-3", "b", 400), 80, 120);
 }
 
+static void a_gang_behind_another_is_told_whom_it_waits_for_and_when_it_has_its_quota(void **state)
+{
+	struct world *w = *state;
+
+	member(w, 1000);
+	borrowers(w, 10);
+	queue(w, "d", 0, "");
+	job(w, "long", "b", 4, 500);
+	job(w, "gang-1", "a", 8, 100);
+	later(w, 70);
+	job(w, "gang-2", "d", 5, 600);
+	assert_false(runs(w, "gang-2"));
+	assert_told(w, "gang-2",
+		    "Quota of ClusterQueue a is kept for workload default/job-gang-1-");
+	later(w, 70);
+	assert_told(w, "gang-2",
+		    "Quota of ClusterQueue a is kept for workload default/job-gang-1-");
+	assert_told(w, "gang-2",
+		    " Quota that comes free for ClusterQueue d is kept for it, which has waited "
+		    "long: it has its quota by ");
+}
+
+static void a_gang_behind_one_without_a_limit_is_told_whom_it_waits_for(void **state)
+{
+	struct world *w = *state;
+	char path[] = "namespaces/default/jobs/gang-2/why";
+
+	member(w, 1000);
+	borrowers(w, 10);
+	queue(w, "d", 0, "");
+	gang_starves_behind(w, "long", "b", 4, 500);
+	job(w, "gang-2", "d", 5, 600);
+	later(w, 70);
+	assert_told(w, "gang-2", "Quota of ClusterQueue a is kept for workload default/job-gang-");
+	assert_null(strstr(world_query(w, path), "ClusterQueue d is kept"));
+}
+
 static void two_gangs_of_two_queues_never_wait_for_each_other(void **state)
 {
 	struct world *w = *state;
@@ -493,6 +530,8 @@ int main(void)
 	    STORY(a_gang_that_is_made_inactive_gives_up_what_is_kept),
 	    STORY(quota_is_not_kept_for_a_gang_that_no_cluster_can_be_promised_to),
 	    STORY(several_gangs_start_one_after_the_other),
+	    STORY(a_gang_behind_another_is_told_whom_it_waits_for_and_when_it_has_its_quota),
+	    STORY(a_gang_behind_one_without_a_limit_is_told_whom_it_waits_for),
 	    STORY(two_gangs_of_two_queues_never_wait_for_each_other),
 	    STORY(a_restart_keeps_what_was_kept),
 	};

@@ -491,6 +491,23 @@ static void a_skipped_unit_comes_back_with_the_next_pass(void **state)
 	fleet_done(&f);
 }
 
+static void a_skipped_unit_may_be_parked(void **state)
+{
+	(void)state;
+	struct fleet f = fleet_make(&t40, NULL, false);
+	struct elastic_unit *x = fleet_add(
+	    &f, (struct job){.node = "a.1", .name = "x", .cores = 1, .time = 1, .shape = 7});
+	assert_ptr_equal(elastic_queue_next(f.q), x);
+	elastic_queue_skip(f.q, x);
+	elastic_queue_park(f.q, x);
+	assert_int_equal(fleet_standing(&f, x).state, ELASTIC_PLACEMENT);
+	elastic_queue_rewind(f.q);
+	assert_null(elastic_queue_next(f.q));
+	elastic_queue_wake_shape(f.q, 7);
+	assert_ptr_equal(elastic_queue_next(f.q), x);
+	fleet_done(&f);
+}
+
 static void a_requeued_unit_keeps_its_place(void **state)
 {
 	(void)state;
@@ -624,6 +641,7 @@ int main(void)
 	    cmocka_unit_test(a_parked_shape_is_passed_over_until_it_is_woken),
 	    cmocka_unit_test(under_block_a_unit_without_a_cluster_blocks_its_queue_only),
 	    cmocka_unit_test(a_skipped_unit_comes_back_with_the_next_pass),
+	    cmocka_unit_test(a_skipped_unit_may_be_parked),
 	    cmocka_unit_test(a_requeued_unit_keeps_its_place),
 	    cmocka_unit_test(a_release_within_a_floor_wakes_who_waits_above_it),
 	    cmocka_unit_test(a_release_offers_only_what_its_room_could_hold),

@@ -232,9 +232,14 @@ static void sums_beyond_int64_are_refused_never_wrapped(void **state)
 	    {.parent = 0},
 	};
 	struct quota_tree *t = build(nodes, 3);
-	assert_true(charge(t, 1, INT64_MAX));
+	assert_true(charge(t, 1, INT64_MAX - 1));
 	struct quota_request one = ask(1, false);
-	struct quota_verdict v;
+	struct quota_verdict v, path[3];
+	/* The last one fits, and is told so. */
+	assert_int_equal(quota_tree_explain(t, 2, &one, path, 3), 2);
+	assert_int_equal(path[1].node, 0);
+	assert_int_equal(path[1].reason, QUOTA_FITS);
+	assert_true(charge(t, 1, 1));
 	assert_int_equal(quota_tree_charge(t, 2, &one, &v), -EDQUOT);
 	assert_int_equal(v.reason, QUOTA_OVERFLOW);
 	assert_int_equal(v.node, 0);
