@@ -40,6 +40,31 @@ static enum kueue_check_state state_of(struct span check)
 						     : KUEUE_CHECK_PENDING;
 }
 
+static bool is_for(const struct world *w, struct span flavors, uint32_t flavor)
+{
+	struct span name = kueue_forest_flavor_name(w->forest, flavor), value;
+	size_t pos = 0;
+
+	while (json_text_next(flavors, &pos, NULL, &value))
+		if (span_eq(json_text_plain(value), name))
+			return true;
+	return line_count(flavors) == 0;
+}
+
+bool checks_apply(struct world *w, struct span queue, const struct kueue_assignment *a)
+{
+	const struct span *checks = map_get(&w->checks, queue);
+	struct span value;
+	size_t pos = 0;
+
+	while (checks && checks->len && json_text_next(*checks, &pos, NULL, &value))
+		vec_foreach (&a->choices, c)
+			if (c->flavor != KUEUE_NONE &&
+			    is_for(w, line_member(value, "flavors"), c->flavor))
+				return true;
+	return false;
+}
+
 void checks_say(struct world *w, struct job *job, struct span line)
 {
 	struct kueue_check checks[MAX_CHECKS];

@@ -67,7 +67,7 @@ static void admit(struct world *w, struct kueue_entry *e)
 	struct job *job = e->workload->owner;
 	struct span queue = kueue_forest_name(w->forest, e->workload->queue);
 
-	kueue_cycle_admit(w->queues, e, map_has(&w->checked, queue));
+	kueue_cycle_admit(w->queues, e, checks_apply(w, queue, &e->assignment));
 	kueue_queues_set_queue_order(w->queues, e->workload, job->created);
 	job->evicted_as = NULL;
 	job->requeue_at = 0;

@@ -21,7 +21,7 @@ static void world_done(struct world *w)
 	map_foreach (&w->jobs, e)
 		vec_done(&((struct job *)e->value)->pod_sets);
 	map_done(&w->jobs);
-	map_done(&w->checked);
+	map_done(&w->checks);
 	kueue_queues_destroy(w->queues);
 	kueue_forest_destroy(w->forest);
 	vec_done(&w->queue_names);

@@ -134,8 +134,9 @@ int objects_set_queue(struct world *w, struct span line, struct err *err)
 			   ? KUEUE_PREEMPTION_OVER_BORROWING
 			   : KUEUE_BORROWING_OVER_PREEMPTION;
 	names_note(&w->queue_names, q.name);
-	if (line_yes(line, "checks"))
-		map_put(&w->checked, q.name, w);
+	struct span *checks = arena_new(&w->mem, struct span);
+	*checks = arena_span(&w->mem, line_member(line, "checks"));
+	map_put(&w->checks, q.name, checks);
 	if (q.cohort.len)
 		names_note(&w->cohort_names, q.cohort);
 	uint32_t old = kueue_forest_queue(w->forest, q.name);

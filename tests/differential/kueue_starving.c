@@ -4,7 +4,6 @@
  */
 #include "base/json.h"
 #include "kueue_world.h"
-#include "quota-tree/kueue_shadow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,11 +90,12 @@ int starving_cast(struct world *w, struct span line, struct texts *out, struct e
 	size_t n_endings = list_endings(w, line_member(line, "ends"),
 					kueue_forest_root(w->forest, shadows[0].queue), endings);
 	kueue_shadow_cast(w->forest, all, n, endings, n_endings, line_number(line, "now", 0));
+	int r = passing_compare(w, line, all, n, err);
 	for (size_t i = 0; i < n; i++) {
 		auto_buf b = BUF_INIT;
 		describe(w, all[i], &b);
 		texts_push(out, &b);
 		kueue_shadow_done(all[i]);
 	}
-	return 0;
+	return r;
 }

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "quota-tree/kueue_queues.h"
+#include "quota-tree/kueue_shadow.h"
 
 struct names VEC(struct span);
 struct texts VEC(char *);
@@ -29,8 +30,8 @@ struct world {
 	struct kueue_options options;
 	struct kueue_forest *forest;
 	struct kueue_queues *queues;
-	struct map jobs;    /* by name: struct job */
-	struct map checked; /* names of queues that have checks */
+	struct map jobs;   /* by name: struct job */
+	struct map checks; /* by the name of its queue: struct span, a list as in its line */
 	struct names queue_names, cohort_names, flavor_names, resource_names;
 	int64_t now;
 	bool rounds;
@@ -66,6 +67,8 @@ int objects_act(struct world *w, struct span op, struct span line, struct err *e
 
 /* ---- kueue_checks.c: what follows from checks and spec.active ---- */
 
+/* Whether an admission to the queue waits for a check: one that is for a flavor which it got. */
+bool checks_apply(struct world *w, struct span queue, const struct kueue_assignment *a);
 void checks_say(struct world *w, struct job *job, struct span line);
 void checks_deactivate(struct world *w, struct job *job);
 void checks_activate(struct world *w, struct job *job);
@@ -76,8 +79,15 @@ void checks_look_back(struct world *w);
 
 /* ---- kueue_starving.c ---- */
 
-/* When those that wait will have their quota, in the model's words. */
+/* When those that wait will have their quota, in the model's words; who could take it back, and who
+ * may pass them, is compared. */
 int starving_cast(struct world *w, struct span line, struct texts *out, struct err *err);
+
+/* ---- kueue_passing.c ---- */
+
+/* Compares the line's "lenders" and "asks" with what has been cast. */
+int passing_compare(struct world *w, struct span line, struct kueue_shadow *const *shadows,
+		    size_t n, struct err *err);
 
 /* ---- kueue_decide.c: cycles until they rest, and what they decided in the model's words ---- */
 

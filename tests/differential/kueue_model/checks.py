@@ -6,8 +6,12 @@ class Checked:
     """The part of the hub that looks at checks."""
 
     def begin_checks(self, w):
-        """It has quota: that is an admission once all checks of its queue are Ready."""
-        w.checks = {name: ("Pending", 0, 0) for name in self.queues[w.queue].checks}
+        """It has quota: that is an admission once those checks of its queue are Ready that are for
+        one of the flavors that it was assigned; none is for who got none."""
+        assigned = {f for flavors in w.flavors for f in flavors.values()}
+        w.checks = {name: ("Pending", 0, 0)
+                    for name, on in self.queues[w.queue].checks.items()
+                    if (assigned & set(on) if on else assigned)}
         w.admitted = not w.checks
         w.state = "admitted" if w.admitted else "reserving"
         w.evicted_as, w.requeue_at = "", 0

@@ -61,6 +61,7 @@ class Forest:
 
     def __init__(self, flavors, cohorts, queues, held):
         self.flavors, self.queues, self.held = flavors, queues, held
+        self.beside = {}  # node -> {cell: amount}: charged there by nobody in particular
         self.cohorts = dict(cohorts)
         for node in [*queues.values(), *cohorts.values()]:
             if node.parent and node.parent not in self.cohorts:
@@ -153,10 +154,11 @@ class Forest:
         return max(0, sub(self.subtree(name, cell), q.lending))
 
     def usage(self, name, cell):
+        beside = self.beside.get(name, {}).get(cell, 0)
         if name[0] == "q":
-            return self.held.get(name[1], {}).get(cell, 0)
-        return sum(max(0, sub(self.usage(c, cell), self.local(c, cell)))
-                   for c in self.children(name))
+            return add(self.held.get(name[1], {}).get(cell, 0), beside)
+        return add(sum(max(0, sub(self.usage(c, cell), self.local(c, cell)))
+                       for c in self.children(name)), beside)
 
     def local_available(self, name, cell):
         return max(0, sub(self.local(name, cell), self.usage(name, cell)))
@@ -222,7 +224,13 @@ class Forest:
         f = Forest.__new__(Forest)
         f.flavors, f.cohorts, f.queues, f.quotas = \
             self.flavors, self.cohorts, self.queues, self.quotas
-        f.held = held
+        f.held, f.beside = held, self.beside
+        return f
+
+    def charged_beside(self, beside):
+        """The same forest with these amounts charged at nodes, cohorts among them."""
+        f = self.holding(self.held)
+        f.beside = beside
         return f
 
     def fits(self, queue, uses):

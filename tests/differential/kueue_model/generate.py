@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""usage: generate.py FIRST_SEED COUNT [STEPS [kueue] [wide] [checks] [starving]]
+"""usage: generate.py FIRST_SEED COUNT [STEPS [kueue] [wide] [checks [onFlavors]] [starving]]
 
 With `kueue` Kueue's own rules alone: nobody is held, and an entry may be admitted to what the
 victims of its cycle still hold. The engine admits it when they are gone, so that a scenario ends
 where that happens (reference 5, item 5); until then the engine decides as Kueue. With `wide` also what is rarer: gates of order, groups of pod sets, AdmissionFairSharing, cohorts that
 move, quotas without an end, and the place of who must retry. With `checks` queues have
-AdmissionChecks, which become Ready, say Retry or reject, and users deactivate workloads. With
-`starving` it is asked between steps when some of a tree who wait would have their quota ("shadows":
-"WL TIME FLAVOR RESOURCE AMOUNT ..." or "WL never"). (Scenarios of a seed stay as they are without
-these.)
+AdmissionChecks, which become Ready, say Retry or reject, and users deactivate workloads; with
+`onFlavors` some are for some flavors alone. With `starving` it is asked between steps when some of
+a tree who wait would have their quota ("shadows": "WL TIME FLAVOR RESOURCE AMOUNT ..." or "WL
+never"), who of those that lend it could take back the most ("lenders": the names that may be told,
+none for nobody), and who may be charged what before that ("asks": one answer for each that waits,
+"yes", "no", or "either" where the engine may be careful; with "take" it is charged). (Scenarios of
+a seed stay as they are without these.)
 Random scenarios as JSON lines, with what the model decides after each step. A line is one
 operation; "expect" says what must be seen when cycles have run until nothing moves:
   decisions  in order within each cohort tree: "TREE|admit WL POD_SET*COUNT:RESOURCE=FLAVOR,..."
@@ -39,9 +42,12 @@ class Over(Exception):
 
 
 class Scenario:
-    def __init__(self, seed, steps, kueue=False, wide=False, checks=False, starving=False):
+    def __init__(self, seed, steps, kueue=False, wide=False, checks=False, starving=False,
+                 per_flavor=False):
         self.kueue, self.wide, self.checks, self.starving = kueue, wide, checks, starving
         self.oracle = random.Random(seed)  # of what changes nothing
+        self.asker = random.Random("asks %d" % seed)  # of what came later
+        self.per_flavor = per_flavor
         self.checks_of = {}  # queue -> its checks
         self.seed, self.rng, self.steps = seed, random.Random(seed), steps
         self.hub, self.time, self.serial = Hub(), 1000, 0
@@ -141,16 +147,21 @@ class Scenario:
             q.preference = self.rng.choice(["BorrowingOverPreemption", "PreemptionOverBorrowing"])
         if self.checks:
             q.checks = self.checks_of.setdefault(
-                name, self.rng.choice([[], ["budget"], ["budget", "licence"]]))
+                name, self.with_flavors(self.rng.choice([[], ["budget"], ["budget", "licence"]])))
         self.hub.edited(self.hub.queues, name, q)
         put({"op": "queue", "name": name, "cohort": parent, "weight": q.weight,
-             "checks": bool(q.checks),
+             "checks": [{"name": c, "flavors": f} for c, f in q.checks.items()],
              "strategy": q.strategy, "stopped": q.stopped, "within": q.within,
              "reclaim": q.reclaim, "borrow_policy": q.borrow_policy, "threshold": q.threshold,
              "when_can_borrow": q.when_can_borrow, "when_can_preempt": q.when_can_preempt,
              "admission_fair_sharing": q.admission_fair_sharing,
              "preference": q.preference, "groups": self.group_lines(q.groups),
              "expect": self.expect()})
+
+    def with_flavors(self, checks):
+        """name -> its onFlavors; empty for all."""
+        return {c: self.asker.sample(self.flavors, self.asker.randint(
+            0, len(self.flavors))) if self.per_flavor else [] for c in checks}
 
     def pod_set(self, name, names):
         requests = {"cpu": self.rng.choice([1, 1, 2, 2, 3, 5])}
@@ -254,7 +265,7 @@ class Scenario:
         """When up to three of one tree would have their quota, if holders ended at some time."""
         hub, rng, forest = self.hub, self.oracle, self.hub.forest()
         waiting = sorted(w.name for w in hub.workloads.values()
-                         if w.state in ("pending", "parked", "held"))
+                         if w.state in ("pending", "parked", "held") and forest.active(w.queue))
         if not waiting:
             return
         root = forest.root(("q", hub.workloads[rng.choice(waiting)].queue))
@@ -264,12 +275,43 @@ class Scenario:
         times = shadow.cast(hub, waits, ends, self.time)
         if times is None:
             return
-        put({"op": "starving", "now": self.time, "ends": ends,
+        scenes = shadow.scenes(hub, waits, times, ends)
+        lenders = [s.lenders() if s.at is not None else [] for s in scenes]
+        put({"op": "starving", "now": self.time, "ends": ends, "lenders": lenders,
+             "asks": self.ask_who_passes(scenes),
              "waits": [{"name": n} if limit is None else {"name": n, "limit": limit}
                        for n, limit in waits],
              "shadows": [" ".join([name, "never" if at is None else str(at)] + [
                  "%s %s %d" % (cell[0], cell[1], v) for cell, v in sorted(uses.items()) if v])
                          for name, at, uses in times]})
+
+    def ask_who_passes(self, scenes):
+        """Others would be charged something of theirs: may they be, before each of those?"""
+        hub, rng, asks = self.hub, self.asker, []
+        now = hub.forest()
+        wanted = sorted({cell for s in scenes for cell, v in s.uses.items() if v})
+        for _ in range(rng.randint(1, 6)):
+            queue = rng.choice(sorted(hub.queues))
+            cells = sorted(now.cells(("q", queue)))
+            if not cells:
+                continue
+            common = [c for c in cells if c in wanted]
+            picked = rng.sample(cells, min(len(cells), rng.choice([1, 1, 2])))
+            if common and rng.random() < 0.8:
+                picked = [rng.choice(common)] + [c for c in picked if c not in common][:1]
+            uses = {c: rng.randint(0, 9) for c in picked}
+            end = None if rng.random() < 0.6 else self.time + rng.randint(0, 60)
+            says = [s.lets(now, queue, uses, end) for s in scenes]
+            take = all(x == "yes" for x in says) and rng.random() < 0.5 and \
+                now.root(("q", queue)) == now.root(("q", scenes[0].queue))
+            asks.append({"queue": queue, "uses": [[*c, v] for c, v in sorted(uses.items())],
+                         "lets": says, **({} if end is None else {"end": end}),
+                         **({"take": True} if take else {})})
+            if take:
+                for s in scenes:
+                    s.took(queue, uses, end)
+                now = now.charged(queue, uses)
+        return asks
 
     def act(self, op, name, **more):
         put({"op": op, "name": name, **more, "expect": self.expect()})
@@ -407,7 +449,8 @@ def main():
     for seed in range(first, first + count):
         try:
             Scenario(seed, steps, *(mode in sys.argv[4:]
-                                    for mode in ("kueue", "wide", "checks", "starving"))).run()
+                                    for mode in ("kueue", "wide", "checks", "starving",
+                                                 "onFlavors"))).run()
         except Over:
             pass
 

@@ -385,8 +385,8 @@ class Hub(Checked):
         w = e.wl
         self.overtaken = self.overtaken or not self.forest().fits(w.queue, e.assignment.uses())
         w.uses = e.assignment.uses()
-        self.begin_checks(w)
         w.flavors = [{r: c.flavor for r, c in p.flavors.items()} for p in e.assignment.pod_sets]
+        self.begin_checks(w)
         w.counts = [p.count for p in e.assignment.pod_sets]
         w.reserved_at, w.reason, w.told, w.last = self.now, "", "", None
         self.forget(w)

@@ -76,7 +76,7 @@ class Queue(Node):
     when_can_preempt: str = "TryNextFlavor"
     preference: str = "BorrowingOverPreemption"
     admission_fair_sharing: bool = False
-    checks: list = field(default_factory=list)  # names of AdmissionChecks
+    checks: dict = field(default_factory=dict)  # AdmissionCheck -> its onFlavors; empty: all
 
     def group_of(self, resource):
         for g in self.groups:

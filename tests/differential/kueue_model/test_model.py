@@ -183,7 +183,7 @@ class Cycle(unittest.TestCase):
 class Checks(unittest.TestCase):
     def one_reserving(self, within="Never"):
         q = Queue("a", None, group(2), within=within)
-        q.checks = ["budget", "licence"]
+        q.checks = {"budget": [], "licence": []}
         h = hub([q])
         h.add(job("old", "a", 2, created=1))
         h.run(1)
@@ -252,6 +252,58 @@ class Shadows(unittest.TestCase):
                          [("p", 20, {CPU: 3}), ("q", None, {})])
         # Ends that have passed count as now.
         self.assertEqual(shadow.cast(h, [("q", None)], ends, 12), [("q", 12, {CPU: 2})])
+
+    def scene(self, queues, waits, ends, now):
+        """The Waiting of p, who asks 8 of queue a."""
+        h = hub(queues)
+        for i, (queue, cpu) in enumerate(waits):
+            h.add(job("h%d" % i, queue, cpu, created=i))
+            h.run(i)
+        h.add(job("p", "a", 8, created=9))
+        h.run(9)
+        times = shadow.cast(h, [("p", None)], ends, now)
+        return h.forest(), shadow.scenes(h, [("p", None)], times, ends)[0]
+
+    def test_who_ends_before_it_or_fits_beside_it_passes(self):
+        # 4 of 10 end at 100: then 2 are left beside p.
+        now, p = self.scene([Queue("a", None, group(10))], [("a", 4)], {"h0": 100}, 10)
+        self.assertEqual((p.at, p.lenders()), (100, []))
+        for cpu, end, says in ((2, None, "yes"), (3, None, "no"), (3, 101, "no"), (3, 100, "yes")):
+            self.assertEqual(p.lets(now, "a", {CPU: cpu}, end), says)
+        p.took("a", {CPU: 2}, None)
+        self.assertEqual(p.lets(now.charged("a", {CPU: 2}), "a", {CPU: 1}, None), "no")
+
+    def test_a_lender_takes_its_own_and_no_more(self):
+        # a has 4, b 6: p borrows 4 of b's, who may take them; c has nothing.
+        queues = [Queue("a", "r", group(4)), Queue("b", "r", group(6)), Queue("c", "r", group(0))]
+        now, p = self.scene(queues, [("c", 5)], {"h0": 100}, 10)
+        self.assertEqual((p.at, p.lenders()), (100, ["b"]))
+        self.assertEqual(p.lets(now, "b", {CPU: 6}, None), "yes")
+        self.assertEqual(p.lets(now, "b", {CPU: 7}, None), "no")
+        self.assertEqual(p.lets(now, "c", {CPU: 2}, None), "yes")
+        self.assertEqual(p.lets(now, "c", {CPU: 3}, None), "no")
+
+    def test_below_a_lending_limit_the_engine_may_be_careful(self):
+        # b keeps 4 of its 6 for itself: what is charged there reaches the cohort above those.
+        queues = [Queue("a", "r", group(10)), Queue("b", "r", group(6, None, 2))]
+        now, p = self.scene(queues, [("a", 6)], {"h0": 100}, 10)
+        self.assertEqual(p.lets(now, "b", {CPU: 7}, None), "either")
+        self.assertEqual(p.lets(now, "b", {CPU: 20}, None), "no")
+
+
+class OnFlavors(unittest.TestCase):
+    def test_a_check_is_for_who_is_assigned_one_of_its_flavors(self):
+        groups = [Group(["cpu"], ["plain"], {("plain", "cpu"): Quota(9)}),
+                  Group(["gpu"], ["cards"], {("cards", "gpu"): Quota(9)})]
+        queue = Queue("a", None, groups)
+        queue.checks = {"budget": ["cards"], "licence": []}
+        h = hub([queue], flavors=("plain", "cards"))
+        for name, sets in (("none", {}), ("cpu", {"cpu": 1}), ("zero", {"cpu": 1, "gpu": 0})):
+            h.add(Workload(name, "a", 0, 0, [PodSet("main", 1, sets)]))
+            h.run(0)
+        self.assertEqual([sorted(h.workloads[n].checks) for n in ("none", "cpu", "zero")],
+                         [[], ["licence"], ["budget", "licence"]])
+        self.assertTrue(h.workloads["none"].admitted)
 
 
 if __name__ == "__main__":

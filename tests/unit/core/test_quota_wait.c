@@ -375,6 +375,24 @@ static void a_queue_that_is_stopped_gives_up_what_is_kept(void **state)
 	assert_true(runs(w, "small"));
 }
 
+static void a_gang_whose_queue_was_made_anew_starves_there(void **state)
+{
+	struct world *w = *state;
+
+	member(w, 1000);
+	borrowers(w, 10);
+	job(w, "long", "b", 4, 500);
+	job(w, "gang", "a", 8, 0);
+	later(w, 10);
+	assert_int_equal(world_delete(w, TYPE_CLUSTER_QUEUE, "", "a"), ERR_NONE);
+	world_settle(w);
+	world_cluster_queue(w, "a", "f", 0, ",'cohortName':'all'");
+	world_settle(w);
+	later(w, 70);
+	job(w, "small", "b", 3, 2000);
+	assert_false(runs(w, "small"));
+}
+
 static void a_gang_that_is_made_inactive_gives_up_what_is_kept(void **state)
 {
 	struct world *w = *state;
@@ -527,6 +545,7 @@ int main(void)
 	    STORY(a_gang_that_leaves_gives_up_what_is_kept),
 	    STORY(a_gang_that_fits_no_more_gives_up_what_is_kept),
 	    STORY(a_queue_that_is_stopped_gives_up_what_is_kept),
+	    STORY(a_gang_whose_queue_was_made_anew_starves_there),
 	    STORY(a_gang_that_is_made_inactive_gives_up_what_is_kept),
 	    STORY(quota_is_not_kept_for_a_gang_that_no_cluster_can_be_promised_to),
 	    STORY(several_gangs_start_one_after_the_other),
