@@ -16,6 +16,17 @@ static void count_admitted(struct kueue_queues *q, struct kueue_queue *queue,
 	kueue_usage_count(q, w, 1);
 }
 
+static void uncount_admitted(struct kueue_queues *q, struct kueue_queue *queue,
+			     struct kueue_workload *w)
+{
+	if (!w->admitted)
+		return;
+	w->admitted = false;
+	w->lane->admitted--;
+	queue->own.admitted--;
+	kueue_usage_count(q, w, -1);
+}
+
 void kueue_hold_quota(struct kueue_queues *q, struct kueue_queue *queue, struct kueue_workload *w,
 		      enum kueue_state state)
 {
@@ -119,13 +130,8 @@ void kueue_hold_give_back(struct kueue_queues *q, struct kueue_workload *w)
 	kueue_bound_count(queue, w, -1);
 	w->lane->reserving--;
 	queue->own.reserving--;
-	if (w->admitted) {
-		w->lane->admitted--;
-		queue->own.admitted--;
-		kueue_usage_count(q, w, -1);
-	}
+	uncount_admitted(q, queue, w);
 	kueue_holders_remove(q->forest, w);
-	w->admitted = false;
 	queue->tree->changes++;
 	kueue_wake_released(q, queue, w->uses, w->n_uses, w->priority);
 	free(w->uses);
@@ -144,6 +150,15 @@ void kueue_queues_admitted(struct kueue_queues *q, struct kueue_workload *w)
 	w->state = KUEUE_ADMITTED;
 	kueue_holders_file(q->forest, w);
 	count_admitted(q, q->by_node.items[w->queue], w);
+}
+
+void kueue_queues_unadmitted(struct kueue_queues *q, struct kueue_workload *w)
+{
+	assert(!q->in_cycle && w->state == KUEUE_ADMITTED);
+	kueue_holders_unfile(q->forest, w);
+	w->state = KUEUE_RESERVING;
+	kueue_holders_file(q->forest, w);
+	uncount_admitted(q, q->by_node.items[w->queue], w);
 }
 
 void kueue_queues_evicted(struct kueue_queues *q, struct kueue_workload *w)

@@ -87,6 +87,8 @@ void kueue_queues_reclaim(struct kueue_queues *q, struct kueue_workload *w, cons
 
 /* RESERVING -> ADMITTED when its checks are Ready. */
 void kueue_queues_admitted(struct kueue_queues *q, struct kueue_workload *w);
+/* ADMITTED -> RESERVING: what was admitted by quota alone waits for more than that now. */
+void kueue_queues_unadmitted(struct kueue_queues *q, struct kueue_workload *w);
 /* Holds its quota until kueue_queues_released(). */
 void kueue_queues_evicted(struct kueue_queues *q, struct kueue_workload *w);
 /* Its pods are gone: quota is free; back to its place, or HELD (and listed or not) when it was held

@@ -6,6 +6,7 @@
 #include "core/dispatch/courier.h"
 #include "core/dispatch/prepare.h"
 #include "core/job.h"
+#include "core/kueue/prebuilt.h"
 #include "core/kueue/workload_row.h"
 #include "core/queue_unit.h"
 #include "core/recorder.h"
@@ -198,6 +199,8 @@ static void flush_job(struct core *c, struct job *j)
 		flush_unit(c, j);
 	if (j->workload && j->workload->dirty)
 		workload_flush(c, j->workload);
+	if (j->workload && j->workload->over)
+		prebuilt_ended(c, j->workload);
 	flush_live(c, j);
 	if (j->retention_dirty)
 		retention_write(c, j);

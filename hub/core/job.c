@@ -6,6 +6,7 @@
 #include "core/admission/pump.h"
 #include "core/admission/settle.h"
 #include "core/dispatch/amend.h"
+#include "core/kueue/prebuilt.h"
 #include "core/kueue/workload.h"
 #include "core/priority.h"
 #include "core/swap/swap.h"
@@ -216,6 +217,7 @@ void job_destroy(struct core *c, struct job *j)
 	vec_done(&j->pods);
 	if (j->workload)
 		workload_destroy(c, j->workload);
+	prebuilt_forget(c, j);
 	if (j->ask)
 		pump_leave_ask(c, j->ask);
 	placer_ask_unref(c->placer, j->ask);

@@ -301,7 +301,9 @@ static void add_gates(struct core *c, struct job *j, struct buf *b)
 	buf_addf(
 	    b, ",\"gates\":{\"policy\":%s,\"queue\":%s,\"turn\":%s,\"quota\":%s,\"placement\":%s}",
 	    j->hold == HOLD_NO_POLICY ? "false" : "true",
-	    j->hold == HOLD_NO_QUEUE || j->hold == HOLD_NO_QUOTA ? "false" : "true",
+	    j->hold == HOLD_NO_QUEUE || j->hold == HOLD_NO_QUOTA || j->hold == HOLD_PREBUILT
+		? "false"
+		: "true",
 	    first ? "true" : "false", quota ? "true" : "false",
 	    dispatch_is_free(&j->dispatch) ? "false" : "true");
 	if (j->unit)

@@ -13,6 +13,7 @@
 #include "core/job.h"
 #include "core/kueue/admission_ask.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/prebuilt.h"
 #include "core/member.h"
 #include "core/observe.h"
 #include "core/provisioning/provisioning.h"
@@ -202,9 +203,11 @@ static void restore_waiting(struct core *c, struct job *j)
 	struct err err = ERR_INIT;
 
 	if ((job_ask(c, j, p, &err) < 0 && job_ask_anywhere(c, j, p, &err) < 0) ||
-	    !workload_of_job(c, j, q ? q->name : SPAN_NONE, &err))
+	    (!j->workload->prebuilt && !workload_of_job(c, j, q ? q->name : SPAN_NONE, &err)))
 		log_warn(c->log, "a waiting job is not in its queue", "job=%s/%s error=\"%s\"",
 			 j->ns, j->name, err.text);
+	else if (j->workload->prebuilt)
+		prebuilt_refile(c, j);
 }
 
 static int restore_live(void *arg, struct span key, struct span value)

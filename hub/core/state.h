@@ -147,6 +147,7 @@ enum job_hold { /* why a job is not even offered for placement */
 		HOLD_POLICY_SUSPENDED, /* suspension.dispatching */
 		HOLD_TOPOLOGY,	       /* asks for a topology that cannot be */
 		HOLD_PROVISIONING,     /* names a ProvisioningRequest without nodes */
+		HOLD_PREBUILT,	       /* names a Workload that it cannot have (kueue/prebuilt.h) */
 		HOLD_MAX,
 };
 
@@ -204,6 +205,7 @@ struct job {
 
 	/* of a Kueue queue: core/kueue. NULL: not queued there */
 	struct workload *workload;
+	char *awaits; /* "namespace/name" of the Workload that it names, noted there; or NULL */
 
 	/* dispatch */
 	struct dispatch_state dispatch;

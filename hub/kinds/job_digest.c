@@ -9,15 +9,16 @@
 
 #include <errno.h>
 
-#define DIGEST_VERSION 5
+#define DIGEST_VERSION 6
 /* In place of an effect: NoExecute, and the seconds for which it is tolerated follow. */
 #define LIMITED (INFO_NO_EXECUTE + 1)
 /* Older versions: without what only a queue asks; without the limit; without topologies; without
- * which pod sets take provisioned nodes. */
+ * which pod sets take provisioned nodes; without the Workload that it names. */
 #define DIGEST_NO_QUEUE	    1
 #define DIGEST_NO_LIMIT	    2
 #define DIGEST_NO_TOPOLOGY  3
 #define DIGEST_NO_CONSUMERS 4
+#define DIGEST_NO_PREBUILT  5
 
 enum digest_flag {
 	DIGEST_SINGLE_TEMPLATE = 1u << 0,
@@ -105,6 +106,7 @@ void job_digest_pack(const struct job_digest *d, struct buf *out)
 		pod_set_pack(d->submitter, out);
 	info_put_i64(out, d->limit_seconds);
 	info_put_u64(out, d->consumers);
+	info_put_span(out, d->prebuilt);
 }
 
 /* ---- unpack ---- */
@@ -253,6 +255,7 @@ int job_digest_unpack(struct span bytes, struct arena *mem, struct job_digest *r
 	d.consumers = version > DIGEST_NO_CONSUMERS ? info_get_u64(&r)
 		      : d.provisioning_request.len  ? UINT64_MAX
 						    : 0;
+	d.prebuilt = version > DIGEST_NO_PREBUILT ? info_get_span(&r) : SPAN_NONE;
 	if (!info_reader_ended(&r))
 		return -EINVAL;
 	*ret = d;

@@ -54,6 +54,9 @@ struct job_digest {
 	/* runPolicy.schedulingPolicy.priorityClass: goes before the pods' in Kueue's order. */
 	struct span scheduling_class;
 	struct span queue_name; /* kueue.x-k8s.io/queue-name label, else annotation */
+	/* kueue.x-k8s.io/prebuilt-workload-name annotation, else label: the Workload that its user
+	 * made for it */
+	struct span prebuilt;
 	struct span quota_name; /* quota.scheduling.alibabacloud.com/name, else koordinator.sh */
 	struct span provisioning_request; /* whose nodes its pods take */
 	/* Which pod sets do, a bit each: those whose template names it; all, where the job does. */

@@ -47,6 +47,8 @@ static void read_names(const struct cJSON *job, struct job_digest *d)
 
 	d->queue_name =
 	    first_of(label(job, "labels", JOB_KEY_QUEUE), label(job, "annotations", JOB_KEY_QUEUE));
+	d->prebuilt = first_of(label(job, "annotations", JOB_KEY_PREBUILT),
+			       label(job, "labels", JOB_KEY_PREBUILT));
 	d->quota_name = first_of(label(job, "labels", JOB_KEY_QUOTA),
 				 label(job, "labels", JOB_KEY_QUOTA_KOORDINATOR));
 	d->provisioning_request = first_of(label(job, "annotations", JOB_KEY_CONSUME),

@@ -4,6 +4,7 @@
 
 #define JOB_KEY_QUEUE			"kueue.x-k8s.io/queue-name"
 #define JOB_KEY_PRIORITY_CLASS		"kueue.x-k8s.io/priority-class"
+#define JOB_KEY_PREBUILT		"kueue.x-k8s.io/prebuilt-workload-name"
 #define JOB_KEY_MAX_EXECUTION		"kueue.x-k8s.io/max-exec-time-seconds"
 #define JOB_KEY_MIN_PARALLELISM		"kueue.x-k8s.io/job-min-parallelism"
 #define JOB_KEY_EQUAL_COMPLETIONS	"kueue.x-k8s.io/job-completions-equal-parallelism"

@@ -51,13 +51,34 @@ static void refuse_number(const struct request *r, const char *place, const char
 	refuse(r->errors, FIELD_INVALID, value, words, "metadata.%s[%s]", place, key);
 }
 
-static void check_queue(const struct request *r)
+static void check_name(const struct request *r, const char *place, const char *key)
 {
-	const char *name = new_value(r, "labels", JOB_KEY_QUEUE);
+	const char *name = new_value(r, place, key);
 
 	if (name && !names_is_dns_subdomain(span_of(name)))
 		refuse_text(r->errors, FIELD_INVALID, name, names_dns_subdomain_rule(span_of(name)),
-			    "metadata.labels[%s]", JOB_KEY_QUEUE);
+			    "metadata.%s[%s]", place, key);
+}
+
+/* The Workload that a job was made for. */
+static const char *prebuilt_of(const struct cJSON *job)
+{
+	const char *annotation = value_of(job, "annotations", JOB_KEY_PREBUILT);
+	const char *name =
+	    annotation && annotation[0] ? annotation : value_of(job, "labels", JOB_KEY_PREBUILT);
+
+	return name ? name : "";
+}
+
+static void check_prebuilt(const struct request *r)
+{
+	const char *is = prebuilt_of(r->job);
+
+	check_name(r, "labels", JOB_KEY_PREBUILT);
+	check_name(r, "annotations", JOB_KEY_PREBUILT);
+	if (r->old && strcmp(is, prebuilt_of(r->old)) != 0)
+		refuse_text(r->errors, FIELD_INVALID, is, "field is immutable",
+			    "metadata.labels[%s]", JOB_KEY_PREBUILT);
 }
 
 static void check_limit(const struct request *r)
@@ -178,9 +199,6 @@ static const struct {
      "a running job that grows is queued anew as a whole"},
     {"annotations", "kueue.x-k8s.io/admission-gated-by",
      "spec.active of its Workload keeps a job from being admitted"},
-    {"labels", "kueue.x-k8s.io/prebuilt-workload-name", "the hub makes the job's Workload itself"},
-    {"annotations", "kueue.x-k8s.io/prebuilt-workload-name",
-     "the hub makes the job's Workload itself"},
 };
 
 static void warn_unread(const struct request *r, struct buf *warnings)
@@ -224,7 +242,8 @@ void queue_request_check_job(const struct kind *k, const struct cJSON *job,
 
 	if (w->subresource[0])
 		return;
-	check_queue(&r);
+	check_name(&r, "labels", JOB_KEY_QUEUE);
+	check_prebuilt(&r);
 	check_limit(&r);
 	if (k->type == TYPE_JOB) {
 		check_least(&r);

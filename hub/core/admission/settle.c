@@ -13,6 +13,7 @@
 #include "core/kueue/evict.h"
 #include "core/kueue/finish.h"
 #include "core/kueue/local_queue.h"
+#include "core/kueue/prebuilt.h"
 #include "core/kueue/workload.h"
 #include "core/kueue/workload_sync.h"
 #include "core/member.h"
@@ -34,6 +35,7 @@ void settle_hold(struct core *c, struct job *j, enum job_hold why, const char *d
 	    [HOLD_QUEUE] = "QueueInactive",
 	    [HOLD_TOPOLOGY] = "TopologyPlacementFailed",
 	    [HOLD_PROVISIONING] = "WaitingForProvisioning",
+	    [HOLD_PREBUILT] = "PrebuiltWorkloadNotFound",
 	};
 	bool news = j->hold != why || !j->hold_detail || strcmp(j->hold_detail, detail) != 0;
 	bool told = j->top_reason && strcmp(j->top_reason, reasons[why]) == 0;
@@ -47,7 +49,7 @@ void settle_hold(struct core *c, struct job *j, enum job_hold why, const char *d
 	j->top_reason = xstrdup(reasons[why]);
 	j->binding_dirty = j->unit_dirty = true;
 	if (!told && (why == HOLD_NO_QUOTA || why == HOLD_NO_QUEUE || why == HOLD_QUEUE ||
-		      why == HOLD_TOPOLOGY))
+		      why == HOLD_TOPOLOGY || why == HOLD_PREBUILT))
 		job_event_add(c, j, "Warning", "ScheduleBindingFailed", "%s", detail);
 	core_job_dirty(c, j);
 }
@@ -199,8 +201,10 @@ static void offer_to_queue(struct core *c, struct job *j, const struct propagati
 
 	/* What is wrong with its topology is told by the queue, when the levels are known. */
 	if ((job_ask(c, j, p, &err) < 0 && job_ask_anywhere(c, j, p, &err) < 0) ||
-	    !workload_of_job(c, j, queue, &err))
+	    (!j->digest.prebuilt.len && !workload_of_job(c, j, queue, &err)))
 		settle_hold(c, j, HOLD_QUEUE, err.text);
+	else if (j->digest.prebuilt.len)
+		prebuilt_offer(c, j, queue);
 	c->pump_wanted = true;
 }
 

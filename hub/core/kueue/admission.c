@@ -60,12 +60,13 @@ static bool place(struct core *c, struct workload *w)
 
 static void start_clock(struct core *c, struct workload *w)
 {
-	w->admitted_at = c->now;
+	w->admitted_at = w->admitted_before ? w->admitted_before : c->now;
+	w->admitted_before = 0;
 	w->was_ready = false;
 	w->unready_since = 0;
 	if (w->max_execution)
-		workload_timer(c, w,
-			       c->now + (w->max_execution - w->past_execution) * USEC_PER_SEC);
+		workload_timer(
+		    c, w, w->admitted_at + (w->max_execution - w->past_execution) * USEC_PER_SEC);
 	if (w->job)
 		pods_ready_say(c, w, false);
 }

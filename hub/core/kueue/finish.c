@@ -1,9 +1,11 @@
 #include "core/kueue/finish.h"
 
 #include "core/job.h"
+#include "core/kueue/claim.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/queue_meter.h"
 #include "core/kueue/queue_status.h"
+#include "core/kueue/quota_wait.h"
 #include "core/kueue/workload_restore.h"
 #include "kube/copy_info.h"
 
@@ -30,12 +32,9 @@ static void tell_finished(struct core *c, struct workload *w, bool succeeded)
 			       words.ptr ? words.ptr : "");
 }
 
-void finish_workload(struct core *c, struct workload *w, bool succeeded)
+/* Its record holds nothing any more. */
+static void let_go(struct core *c, struct workload *w)
 {
-	tell_finished(c, w, succeeded);
-	if (w->job)
-		job_queue_event(c, w->job, "Normal", "FinishedWorkload",
-				"Workload '%s' is declared finished", w->key);
 	queue_meter_finished(c, w);
 	workload_timer_remove(c, w);
 	provisioning_check_drop(c, w);
@@ -46,4 +45,23 @@ void finish_workload(struct core *c, struct workload *w, bool succeeded)
 	kueue_queues_remove(c->kueue->queues, w->unit);
 	w->unit = NULL;
 	c->pump_wanted = true;
+}
+
+void finish_out_of_sync(struct core *c, struct workload *w, const char *words)
+{
+	workload_set_condition(c, w, "Finished", true, "OutOfSync", "%s", words);
+	w->over = true;
+	claim_drop(c, w);
+	quota_wait_forget(c, w);
+	workload_forget_asks(c, w);
+	let_go(c, w);
+}
+
+void finish_workload(struct core *c, struct workload *w, bool succeeded)
+{
+	tell_finished(c, w, succeeded);
+	if (w->job)
+		job_queue_event(c, w->job, "Normal", "FinishedWorkload",
+				"Workload '%s' is declared finished", w->key);
+	let_go(c, w);
 }

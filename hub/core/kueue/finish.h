@@ -11,5 +11,8 @@
  * (copy_info_words): the status that ended it is in the job's record or in its row. Idempotent in
  * the quota that it gives back. */
 void finish_workload(struct core *c, struct workload *w, bool succeeded);
+/* Finished, reason OutOfSync: its job, which has stopped, is not the one that it was made for
+ * (prebuilt.h). It is over: once that is written the record goes, before its job does. */
+void finish_out_of_sync(struct core *c, struct workload *w, const char *words);
 
 #endif

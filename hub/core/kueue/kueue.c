@@ -9,6 +9,7 @@
 #include "core/kueue/in_use.h"
 #include "core/kueue/local_queue.h"
 #include "core/kueue/multikueue.h"
+#include "core/kueue/prebuilt.h"
 #include "core/kueue/priority_class.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/provisioning_config.h"
@@ -89,6 +90,7 @@ void kueue_close(struct core *c)
 	multikueue_done(k);
 	topologies_done(k);
 	map_done(&k->workloads);
+	prebuilt_done(k);
 	vec_done(&k->locals_by_number);
 	vec_done(&k->dirty);
 	vec_done(&k->timers);
@@ -161,6 +163,7 @@ static bool observe(struct core *c, const struct kind *kind, const struct store_
 		return true;
 	case TYPE_WORKLOAD:
 		workload_observe(c, o);
+		prebuilt_look(c, o->key.ns, o->key.name);
 		return true;
 	default:
 		return false;
@@ -211,6 +214,7 @@ static bool observe_absent(struct core *c, const struct kind *kind, struct span 
 		return true;
 	case TYPE_WORKLOAD:
 		workload_gone(c, ns, name);
+		prebuilt_look(c, ns, name);
 		return true;
 	default:
 		return false;

@@ -9,9 +9,9 @@
  * usage from what the workloads hold. A restart runs the same functions.
  *
  * Files by noun: compose (what a job asks), resource_flavor and cohort, cluster_queue, local_queue,
- * priority_class, admission_check, topology; workload (the record), workload_file (where it waits),
- * workload_row and workload_status (its object), admit (the cycle), evict (taking back);
- * queue_status (what queues show).
+ * priority_class, admission_check, topology; workload (the record), prebuilt (those that users made
+ * for their jobs), workload_file (where it waits), workload_row and workload_status (its object),
+ * admit (the cycle), evict (taking back); queue_status (what queues show).
  */
 #include "core/kueue/queue_meter.h"
 #include "core/kueue/settings.h"
@@ -93,7 +93,8 @@ struct kueue {
 	struct map checks;  /* AdmissionCheck: name -> struct admission_check */
 	struct map multikueue_configs, multikueue_clusters; /* multikueue.h */
 	struct VEC(struct topology) topologies;		    /* in order of name (topology.h) */
-	struct map workloads;		      /* ns/name -> struct workload, those not finished */
+	struct map workloads; /* ns/name -> struct workload, those not finished */
+	struct map awaited;   /* ns/name -> struct awaited: Workloads that jobs name (prebuilt.h) */
 	struct VEC(struct workload *) dirty;  /* of no job; jobs' go with their job */
 	size_t n_freed;			      /* the first of them gave quota back */
 	struct VEC(struct workload *) timers; /* a heap by `timer` */

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/num.h"
+#include "core/admission/pump.h"
 #include "core/job.h"
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/local_queue.h"
@@ -53,6 +54,10 @@ const char *query_kueue_standing(struct core *c, const struct job *j, char *sent
 	if (w->provisioning && w->provisioning->told && !w->admitted_at && !w->evicted_at) {
 		(void)snprintf(sentence, size, "%s", w->provisioning->told);
 		return "WaitingForProvisioning";
+	}
+	if (w->ready_to_place && w->unit->state == KUEUE_RESERVING && j->ask) {
+		(void)snprintf(sentence, size, "%s", pump_summary(c, j->ask));
+		return "TopologyPlacementFailed";
 	}
 	workload_wait_text(c, w, &text);
 	if (text.len)

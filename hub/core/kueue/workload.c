@@ -9,6 +9,7 @@
 #include "core/kueue/compose.h"
 #include "core/kueue/local_queue.h"
 #include "core/kueue/pods_ready.h"
+#include "core/kueue/prebuilt.h"
 #include "core/kueue/preempted.h"
 #include "core/kueue/priority_class.h"
 #include "core/kueue/provisioning_check.h"
@@ -168,6 +169,10 @@ void workload_leave(struct core *c, struct workload *w)
 {
 	if (workload_holds_quota(w))
 		return;
+	if (w->prebuilt) {
+		prebuilt_leave(c, w);
+		return;
+	}
 	workload_drop_row(c, w);
 	workload_destroy(c, w);
 }
@@ -241,6 +246,33 @@ struct workload *workload_of_job(struct core *c, struct job *j, struct span queu
 	if (w->respec)
 		workload_dirty(c, w);
 	return w;
+}
+
+/* What is to be written of it goes with its job's rows from now on, or does not any more. */
+static void change_job(struct core *c, struct workload *w, struct job *j)
+{
+	bool dirty = w->dirty;
+
+	if (!w->job && dirty)
+		drop_dirty(c, w);
+	w->dirty = false;
+	w->job = j;
+	w->prebuilt = j != NULL;
+	if (dirty)
+		workload_freed(c, w);
+}
+
+void workload_take_job(struct core *c, struct workload *w, struct job *j)
+{
+	change_job(c, w, j);
+	j->workload = w;
+}
+
+void workload_lose_job(struct core *c, struct workload *w)
+{
+	w->job->workload = NULL;
+	w->respec = false;
+	change_job(c, w, NULL);
 }
 
 /* ---- timers: a heap by time ---- */

@@ -3,10 +3,10 @@
 /*
  * The core's record of a Workload: a queued job's, or one that a user created without a job.
  *
- * A job's Workload is made for it under compose_name(), belongs to it, and goes with it; the record
- * hangs on the job's. A user's own takes quota alone, never nodes, and ends when its creator writes
- * Finished. Records exist until then; where a workload waits, and what it holds, is the engine's
- * record (`unit`), which lives as long.
+ * A job's Workload is made for it under compose_name(), or is the one that it names (prebuilt.h),
+ * belongs to it, and goes with it; the record hangs on the job's. A user's own takes quota alone,
+ * never nodes, and ends when its creator writes Finished. Records exist until then; where a
+ * workload waits, and what it holds, is the engine's record (`unit`), which lives as long.
  *
  * What is to be written is collected in `edit` and goes into one row with the next flush: a job's
  * with the rows of its job, in one commit (workload_row.h).
@@ -73,8 +73,9 @@ struct workload {
 	/* of its status; what the engine knows (reserving, admitted, evicted) is read there */
 	bool requeued_false;
 	usec reserved_at, admitted_at;
-	usec evicted_at;    /* told, and its quota not given back yet; 0: not */
-	usec unready_since; /* waitForPodsReady: since when not all pods run; 0: they do */
+	usec admitted_before; /* by quota alone, when it got its job in this batch; else 0 */
+	usec evicted_at;      /* told, and its quota not given back yet; 0: not */
+	usec unready_since;   /* waitForPodsReady: since when not all pods run; 0: they do */
 	bool was_ready;
 	/* Reason of Evicted until it is requeued, which is that of Requeued=False too (static), and
 	 * the sentence until its quota is given back; or NULL. */
@@ -117,9 +118,11 @@ struct workload {
 
 	/* rows */
 	bool exists, deleting;
-	bool respec; /* its spec is to be written anew from its job */
-	bool dirty;  /* in kueue->dirty, or its job is dirty */
-	bool own;    /* the change of its row in the batch under way is ours */
+	bool prebuilt; /* its row is its user's: edited, never made (prebuilt.h) */
+	bool over;     /* its end is to be written, and it goes then, before its job does */
+	bool respec;   /* its spec is to be written anew from its job */
+	bool dirty;    /* in kueue->dirty, or its job is dirty */
+	bool own;      /* the change of its row in the batch under way is ours */
 	uint64_t revision;
 	int64_t generation; /* of the row that is being written */
 	struct workload_edit *edit;
@@ -145,6 +148,9 @@ struct workload *workload_of_job(struct core *c, struct job *j, struct span queu
 				 struct err *reterr);
 /* A job was read from the store: its Workload with it, in the state that its row says. */
 void workload_restore_job(struct core *c, struct job *j);
+/* One of no job becomes the job's, or is of no job again; its record, and what it holds, stay. */
+void workload_take_job(struct core *c, struct workload *w, struct job *j);
+void workload_lose_job(struct core *c, struct workload *w);
 /* Out of everything, what it holds is given back. The row is left as it is. */
 void workload_destroy(struct core *c, struct workload *w);
 

@@ -340,6 +340,8 @@ void workload_review(struct core *c, struct workload *w)
 	auto_buf text = BUF_INIT;
 	uint32_t node = node_of(c, w);
 
+	if (w->over)
+		return;
 	requeue_look_back(c, w);
 	w->wait = wait_of(c, w);
 	if (w->unit && !workload_holds_quota(w) && w->unit->queue != node)

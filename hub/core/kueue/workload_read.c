@@ -7,6 +7,7 @@
 #include "core/kueue/checks_told.h"
 #include "core/kueue/evict.h"
 #include "core/kueue/multikueue.h"
+#include "core/kueue/prebuilt.h"
 #include "core/kueue/priority_boost.h"
 #include "core/kueue/provisioning_check.h"
 #include "core/kueue/workload_restore.h"
@@ -99,8 +100,9 @@ void workload_read_new(struct core *c, struct workload *w, const struct store_ob
 	w->revision = o->revision;
 	w->created = created_at(o, c->now);
 	/* Within one second the order of creation. */
-	w->first_order =
-	    w->job ? w->job->first_attempt : w->created + (usec)(o->create_revision % USEC_PER_SEC);
+	w->first_order = w->job && !w->prebuilt
+			     ? w->job->first_attempt
+			     : w->created + (usec)(o->create_revision % USEC_PER_SEC);
 	w->queue_order = w->first_order;
 	workload_read_spec(c, w, o, d);
 	take_standing(c, w, s);
@@ -233,7 +235,8 @@ void workload_read_checks(struct core *c, struct workload *w, const struct workl
 	checks_told_review(c, w, s);
 	if (!evict_by_checks(c, w, checks, s->n_checks) && w->unit->state == KUEUE_RESERVING &&
 	    ready == s->n_checks) {
-		w->ahead = w->job && s->n_checks == ours;
+		w->ahead = w->job && s->n_checks == ours &&
+			   !span_is(s->admitted.reason, WORKLOAD_PENDING_PLACEMENT);
 		admission_checks_ready(c, w);
 	}
 	free(checks);

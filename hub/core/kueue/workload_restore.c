@@ -5,6 +5,7 @@
 #include "core/kueue/cluster_queue.h"
 #include "core/kueue/compose.h"
 #include "core/kueue/evict.h"
+#include "core/kueue/prebuilt.h"
 #include "core/kueue/queue_status.h"
 #include "core/kueue/ready.h"
 #include "core/kueue/reclaimable.h"
@@ -80,6 +81,11 @@ static void reconcile(struct core *c, struct workload *w, const struct store_obj
 	if (!w->job && !workload_holds_quota(w)) {
 		workload_enter_queue(c, w, d->queue_name);
 		workload_recount(c, w, d);
+	} else if (w->prebuilt && !workload_holds_quota(w) && dispatch_is_free(&w->job->dispatch)) {
+		struct job *j = w->job;
+		settle_offer(c, j);
+		if (!j->workload || j->workload->over)
+			return;
 	} else {
 		workload_review(c, w);
 	}
@@ -113,6 +119,8 @@ void workload_observe(struct core *c, const struct store_object *o)
 		end_own(c, w);
 		w = NULL;
 	}
+	if (w && w->over) /* what is written then is looked at */
+		return;
 	bool over = o->flags & OBJECT_FINISHED;
 	if (!w && (o->flags & OBJECT_DELETING))
 		core_remove_finalizer(c, kind_by_type(c->kinds, TYPE_WORKLOAD), o, KUEUE_FINALIZER);
@@ -161,6 +169,7 @@ void workload_row_lost(struct core *c, struct workload *w)
 
 	if (workload_holds_quota(w)) {
 		evict_workload(c, w, &gone, "The workload was deleted");
+		workload_review(c, w);
 		return;
 	}
 	if (registry_get(c->batch, kind, w->ns, w->name, &o) == 0 && (o.flags & OBJECT_DELETING))
@@ -175,6 +184,10 @@ void workload_gone(struct core *c, struct span ns, struct span name)
 		return;
 	if (!w->job) {
 		end_own(c, w);
+		return;
+	}
+	if (w->prebuilt) {
+		prebuilt_gone(c, w);
 		return;
 	}
 	/* The next row is another object. */
@@ -215,6 +228,9 @@ static bool find_of_job(struct core *c, const struct job *j, char name[STORE_MAX
 	static const int lengths[] = {COMPOSE_NAME_LONG, COMPOSE_NAME_SHORT};
 	const struct kind *kind = kind_by_type(c->kinds, TYPE_WORKLOAD);
 
+	if (j->digest.prebuilt.len)
+		return registry_get(c->batch, kind, span_of(j->ns), j->digest.prebuilt, ret) == 0 &&
+		       prebuilt_belongs(j, ret);
 	for (size_t i = 0; i < ARRAY_LEN(lengths); i++)
 		if (registry_get(
 			c->batch, kind, span_of(j->ns),
@@ -241,11 +257,14 @@ void workload_restore_job(struct core *c, struct job *j)
 		workload_destroy(c, w);
 	w = workload_create(c, o.key.ns, o.key.name, o.uid);
 	w->job = j;
+	w->prebuilt = j->digest.prebuilt.len > 0;
 	j->workload = w;
 	workload_read_new(c, w, &o, &d, &s);
 	if (s.quota_reserved.is && s.has_admission)
 		workload_read_holding(c, w, &d, &s);
 	reclaimable_read(c, w, &d, &s);
-	if (workload_holds_quota(w) && !w->evicted_at && s.n_checks)
+	if (workload_holds_quota(w) && !w->evicted_at && (s.n_checks || w->prebuilt))
 		workload_read_checks(c, w, &s);
+	if (workload_holds_quota(w) && w->deleting)
+		workload_review(c, w);
 }

@@ -4,6 +4,7 @@
 #include "core/job.h"
 #include "core/kueue/checks_told.h"
 #include "core/kueue/cluster_queue.h"
+#include "core/kueue/prebuilt.h"
 #include "core/kueue/workload_restore.h"
 #include "core/object_writer.h"
 #include "core/recorder.h"
@@ -137,20 +138,48 @@ static int draft_from_job(struct core *c, struct workload *w, const struct store
 	return r;
 }
 
-/* spec.active: false beside the status; the spec of a user's own is edited as a tree. */
-static int draft_deactivated(struct core *c, struct workload *w, const struct store_object *stored,
-			     struct object_draft *ret, struct err *reterr)
+/* What the job that a user made it for says of it: its queue, and the class that it names. */
+static void edit_spec(const struct workload *w, struct cJSON *spec)
+{
+	int64_t priority;
+
+	if (w->queue)
+		json_set(spec, "queueName", json_new_span(w->queue->name));
+	if (json_int64(spec, "priority", &priority) < 0)
+		priority = 0;
+	if (priority != w->priority)
+		json_set_int(spec, "priority", w->priority);
+	if (w->priority_source != WORKLOAD_PRIORITY_CLASS || !w->priority_class)
+		return;
+	struct cJSON *ref = json_object();
+	json_set_str(ref, "group", "kueue.x-k8s.io");
+	json_set_str(ref, "kind", "WorkloadPriorityClass");
+	json_set_str(ref, "name", w->priority_class);
+	json_set(spec, "priorityClassRef", ref);
+}
+
+/* A spec that a user wrote is edited as a tree, beside the status. */
+static int draft_edited(struct core *c, struct workload *w, const struct store_object *stored,
+			struct object_draft *ret, struct err *reterr)
 {
 	struct managed_write by = core_manager(c, workload_kind(c));
-	auto_json *tree = NULL;
+	auto_json *tree = NULL, *was = NULL;
 	auto_buf status = BUF_MAX(STORE_MAX_OBJECT);
 	bool finished;
 
 	int r = object_tree(stored, &tree, reterr);
 	if (r < 0)
 		return r;
-	json_set_bool(json_ensure_object(tree, "spec"), "active", false);
-	json_set_int(json_ensure_object(tree, "metadata"), "generation", ++w->generation);
+	struct cJSON *spec = json_ensure_object(tree, "spec");
+	was = json_dup(spec);
+	if (w->prebuilt)
+		prebuilt_own(tree, w->job);
+	if (w->prebuilt)
+		edit_spec(w, spec);
+	if (workload_edit_deactivates(w))
+		json_set_bool(spec, "active", false);
+	if (!json_equal(was, spec))
+		json_set_int(json_ensure_object(tree, "metadata"), "generation", ++w->generation);
 	workload_status_write(w, store_object_part(stored, stored->extents.status), c->now, &status,
 			      &finished);
 	auto_json *text = NULL;
@@ -181,12 +210,14 @@ static int draft_status(struct core *c, const struct workload *w, const struct s
 static int draft_of(struct core *c, struct workload *w, const struct store_object *stored,
 		    struct object_draft *ret, struct err *reterr)
 {
-	if (w->job && (!stored || w->respec || workload_edit_deactivates(w)))
+	bool edits = w->respec || workload_edit_deactivates(w);
+
+	if (w->job && !w->prebuilt && (!stored || edits))
 		return draft_from_job(c, w, stored, ret, reterr);
 	if (!stored)
 		return err_set(reterr, ERR_NOT_FOUND, "the Workload is gone");
-	if (workload_edit_deactivates(w))
-		return draft_deactivated(c, w, stored, ret, reterr);
+	if (edits)
+		return draft_edited(c, w, stored, ret, reterr);
 	return draft_status(c, w, stored, ret, reterr);
 }
 
@@ -202,7 +233,8 @@ static void write_row(struct core *c, struct workload *w)
 	bool stored = registry_get(c->batch, kind, w->ns, w->name, &o) == 0;
 	w->generation = stored ? object_generation(&o) : 0;
 	/* Somebody else's of that name: the job's takes its place. */
-	if (stored && memcmp(o.uid, w->uid, STORE_UID_LEN) != 0 && w->job && !w->exists) {
+	if (stored && memcmp(o.uid, w->uid, STORE_UID_LEN) != 0 && w->job && !w->prebuilt &&
+	    !w->exists) {
 		memcpy(w->uid, o.uid, STORE_UID_LEN);
 		object_uid_format(w->uid, w->uid_text);
 	} else if (stored && memcmp(o.uid, w->uid, STORE_UID_LEN) != 0) {
@@ -264,6 +296,7 @@ void workload_flush(struct core *c, struct workload *w)
 	if (checks)
 		tell_checks(c, w);
 	workload_edit_free(w);
+	w->admitted_before = 0;
 	write_events(c, w);
 }
 

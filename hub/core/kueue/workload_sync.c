@@ -1,7 +1,10 @@
 #include "core/kueue/workload_sync.h"
 
 #include "base/json.h"
+#include "core/admission/settle.h"
 #include "core/job.h"
+#include "core/kueue/evict.h"
+#include "core/kueue/prebuilt.h"
 #include "core/kueue/priority_class.h"
 #include "core/kueue/workload_restore.h"
 #include "kinds/job_keys.h"
@@ -87,12 +90,32 @@ static void follow_class(struct core *c, struct job *j)
 	workload_dirty(c, w);
 }
 
+/* Its user's Workload ends, once the job has stopped: prebuilt_offer() finds it so then. */
+static bool sync_prebuilt(struct core *c, struct job *j)
+{
+	static const struct eviction other = {.reason = "Deactivated", .cause = ""};
+	struct workload *w = j->workload;
+	struct store_object o;
+
+	if (registry_get(c->batch, kind_by_type(c->kinds, TYPE_WORKLOAD), w->ns, w->name, &o) < 0 ||
+	    prebuilt_is_in_sync(c, j, w, &o)) {
+		prebuilt_follow_class(c, j);
+		return false;
+	}
+	evict_workload(c, w, &other, PREBUILT_OUT_OF_SYNC);
+	if (dispatch_is_free(&j->dispatch))
+		settle_offer(c, j);
+	return true;
+}
+
 bool workload_sync(struct core *c, struct job *j)
 {
 	struct workload *w = j->workload;
 
 	if (!w || !workload_holds_quota(w) || w->evicted_at || w->deleting)
 		return false;
+	if (w->prebuilt)
+		return sync_prebuilt(c, j);
 	if (matches(c, j)) {
 		follow_class(c, j);
 		return false;

@@ -19,12 +19,22 @@
 #define MAX_JOBS 16
 #define STEPS	 300
 
+/* The Workload that a job names: "p<of>". */
+struct named {
+	bool is;
+	size_t of;
+	int pods, cpus;
+	bool rack;
+};
+
 struct sim {
 	struct world w;
 	uint64_t random;
 	size_t n_jobs, n_own;
 	bool leveled; /* the flavor has a topology, and some jobs ask for a rack */
 	bool fails;   /* nodes do */
+	bool names;   /* some jobs name a Workload that is made before them, or after */
+	struct named named[MAX_JOBS];
 	bool deleted[MAX_JOBS], refused[MAX_JOBS];
 };
 
@@ -41,7 +51,8 @@ static void open_sim(struct sim *s, uint64_t seed)
 {
 	char text[1024];
 
-	*s = (struct sim){.random = seeds_begin(seed), .leveled = seed % 4 == 3};
+	*s = (struct sim){
+	    .random = seeds_begin(seed), .leveled = seed % 4 == 3, .names = seed % 3 == 2};
 	s->w.seed = seed * 100003;
 	s->w.keep_finished = 3600 * USEC_PER_SEC;
 	if (seed % 2)
@@ -126,18 +137,73 @@ static void job_name(size_t i, char out[32])
 	(void)snprintf(out, 32, "j%zu", i);
 }
 
+/* What job `i` names, or a bit less: that one is out of sync. */
+static void make_named(struct sim *s, size_t i, int less)
+{
+	const struct named *n = &s->named[i];
+	char text[768];
+
+	(void)snprintf(text, sizeof(text),
+		       "{" API "'Workload','metadata':{'name':'p%zu','namespace':'default'},'spec':"
+		       "{'queueName':'lq%u','priority':%u,'podSets':[{'name':'main','count':%d%s,"
+		       "'template':{'spec':{'containers':[{'name':'c','image':'i','resources':{"
+		       "'requests':{'cpu':'%d'}}}]}}}]}}",
+		       n->of, below(s, 2), below(s, 2) * 500, n->pods - less,
+		       n->rack ? ",'topologyRequest':{'required':'cloud.example.com/rack'}" : "",
+		       n->cpus);
+	world_send_create(&s->w, TYPE_WORKLOAD, text);
+	await(s);
+}
+
+/* One that was named, by a job that may be there or gone. */
+static void step_named(struct sim *s)
+{
+	size_t i = s->n_jobs ? below(s, (unsigned)s->n_jobs) : 0;
+	char name[32];
+
+	if (!s->n_jobs || !s->named[i].is)
+		return;
+	(void)snprintf(name, sizeof(name), "p%zu", s->named[i].of);
+	if (!world_exists(&s->w, TYPE_WORKLOAD, "default", name)) {
+		make_named(s, i, below(s, 8) == 0 && s->named[i].pods > 1);
+	} else if (below(s, 4) == 0) {
+		world_send_delete(&s->w, TYPE_WORKLOAD, "default", name);
+		await(s);
+	}
+}
+
+/* A third of them, with a Workload of their own mostly; every other one is there before. */
+static const char *name_workload(struct sim *s, int pods, int cpus, char out[96])
+{
+	struct named *n = &s->named[s->n_jobs];
+
+	out[0] = '\0';
+	if (!s->names || below(s, 3))
+		return out;
+	*n = (struct named){true, s->n_jobs, pods, cpus, s->leveled && s->n_jobs % 2 == 0};
+	if (s->n_jobs && s->named[s->n_jobs - 1].is && below(s, 3) == 0)
+		n->of = s->named[s->n_jobs - 1].of;
+	else if (below(s, 2))
+		make_named(s, s->n_jobs, 0);
+	(void)snprintf(out, 96, ",'kueue.x-k8s.io/prebuilt-workload-name':'p%zu'", n->of);
+	return out;
+}
+
 static void step_create(struct sim *s)
 {
-	char more[256], name[32];
+	char more[352], name[32], prebuilt[96];
 
 	if (s->n_jobs == MAX_JOBS)
 		return;
 	job_name(s->n_jobs, name);
 	/* With limits clusters can be promised to those that starve. */
-	(void)snprintf(more, sizeof(more), ",'labels':{'kueue.x-k8s.io/queue-name':'lq%u'%s%s}",
-		       below(s, 2), below(s, 3) ? "" : ",'kueue.x-k8s.io/priority-class':'high'",
-		       s->w.starve_after ? ",'kueue.x-k8s.io/max-exec-time-seconds':'90000'" : "");
+	bool high = below(s, 3) == 0;
+	unsigned queue = below(s, 2);
 	int cpus = 1 + (int)below(s, 2), pods = 1 + (int)below(s, 2);
+	(void)snprintf(more, sizeof(more), ",'labels':{'kueue.x-k8s.io/queue-name':'lq%u'%s%s%s}",
+		       queue, high ? ",'kueue.x-k8s.io/priority-class':'high'" : "",
+		       s->w.starve_after ? ",'kueue.x-k8s.io/max-exec-time-seconds':'90000'" : "",
+		       name_workload(s, pods, cpus, prebuilt));
 	auto_free char *text = with_rack(s, world_job_text("default", name, pods, cpus, more));
 	world_send_create(&s->w, TYPE_JOB, text);
 	await(s);
@@ -332,6 +398,8 @@ static void step(struct sim *s)
 		step_node(s);
 	if (below(s, 40) == 0)
 		step_edit(s);
+	if (s->names && below(s, 20) == 0)
+		step_named(s);
 	unsigned dice = below(s, 1000);
 
 	if (dice < 80)
@@ -399,6 +467,42 @@ static void activate_all(struct sim *s)
 	vec_done(&names);
 }
 
+/* Those that wait for a Workload get the right one; of two for one, the second goes. */
+static void give_named(struct sim *s)
+{
+	char job[32], name[32];
+
+	for (size_t i = 0; i < s->n_jobs; i++) {
+		const struct job *j;
+		job_name(i, job);
+		j = world_record(&s->w, TYPE_JOB, "default", job);
+		if (!s->named[i].is || s->deleted[i] || !j || j->workload || j->finished)
+			continue;
+		(void)snprintf(name, sizeof(name), "p%zu", s->named[i].of);
+		if (s->named[i].of != i) {
+			s->deleted[i] = true;
+			(void)world_delete(&s->w, TYPE_JOB, "default", job);
+		} else if (world_exists(&s->w, TYPE_WORKLOAD, "default", name)) {
+			(void)world_delete(&s->w, TYPE_WORKLOAD, "default", name);
+		} else {
+			make_named(s, i, 0);
+		}
+	}
+}
+
+/* Those of no job: nobody would end them. */
+static void drop_named(struct sim *s)
+{
+	char name[32];
+
+	for (size_t i = 0; i < s->n_jobs; i++) {
+		(void)snprintf(name, sizeof(name), "p%zu", i);
+		const struct workload *w = workload_find(s->w.core, SPAN("default"), span_of(name));
+		if (s->named[i].is && w && !w->job)
+			(void)world_delete(&s->w, TYPE_WORKLOAD, "default", name);
+	}
+}
+
 static void come_to_rest(struct sim *s)
 {
 	if (s->fails)
@@ -411,9 +515,15 @@ static void come_to_rest(struct sim *s)
 	world_settle(&s->w);
 	for (size_t i = 0; i < s->n_own; i++)
 		end_own(s, i);
+	if (s->names)
+		drop_named(s);
 	activate_all(s);
 	for (int i = 0; i < 200 && unsettled(s) > 0; i++) {
 		world_settle(&s->w);
+		if (s->names) {
+			drop_named(s);
+			give_named(s);
+		}
 		world_advance(&s->w, USEC_PER_SEC);
 	}
 	world_settle(&s->w);

@@ -416,6 +416,29 @@ static void every_cut_of_a_digest_is_malformed(void **state)
 	done(&i);
 }
 
+/* The annotation may be longer than a label's value, and goes before it. */
+static void the_workload_that_it_names_is_read(void **state)
+{
+	(void)state;
+	struct indexed i;
+	index_of(TYPE_JOB,
+		 "{'metadata':{'labels':{'kueue.x-k8s.io/prebuilt-workload-name':'a'}},'spec':{"
+		 "'template':" POD("") "}}",
+		 &i);
+	assert_text(i.d.prebuilt, "a");
+	done(&i);
+	index_of(TYPE_JOB,
+		 "{'metadata':{'annotations':{'kueue.x-k8s.io/prebuilt-workload-name':'b'},"
+		 "'labels':{'kueue.x-k8s.io/prebuilt-workload-name':'a'}},'spec':{'template':" POD(
+		     "") "}}",
+		 &i);
+	assert_text(i.d.prebuilt, "b");
+	done(&i);
+	index_of(TYPE_JOB, "{'metadata':{},'spec':{'template':" POD("") "}}", &i);
+	assert_null(i.d.prebuilt.ptr);
+	done(&i);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -434,6 +457,7 @@ int main(void)
 	    cmocka_unit_test(everything_placement_reads_survives_the_row),
 	    cmocka_unit_test(a_digest_is_refused_for_too_many_pods_or_bad_amounts),
 	    cmocka_unit_test(every_cut_of_a_digest_is_malformed),
+	    cmocka_unit_test(the_workload_that_it_names_is_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,11 +119,41 @@ static void what_the_hub_does_not_read_gets_a_warning(void **state)
 	auto_json *tree = tree_of(job.ptr);
 	admit(hub_kind(TYPE_JOB), tree, NULL, &wrong, &warnings);
 	assert_string_equal(wrong.ptr, "");
-	assert_string_equal(
-	    warnings.ptr,
-	    "metadata.annotations[" K "elastic-job]: has no effect here: a running job that grows "
-	    "is queued anew as a whole\nmetadata.labels[" K "prebuilt-workload-name]: has no "
-	    "effect here: the hub makes the job's Workload itself\n");
+	assert_string_equal(warnings.ptr,
+			    "metadata.annotations[" K
+			    "elastic-job]: has no effect here: a running job that grows "
+			    "is queued anew as a whole\n");
+}
+
+static void expect_renamed(const char *before, const char *after, const char *want)
+{
+	auto_buf old = BUF_INIT, new = BUF_INIT;
+
+	put_job(&old, before, "", THREE);
+	put_job(&new, after, "", THREE);
+	expect_wrong_update(TYPE_JOB, old.ptr, new.ptr, want);
+}
+
+/* Kueue's ValidateImmutableField, at the label's path. */
+static void a_workload_that_is_named_stays(void **state)
+{
+	(void)state;
+#define NAMES(w) "'" K "prebuilt-workload-name':'" w "'"
+#define AT_NAME	 "metadata.labels[" K "prebuilt-workload-name]: Invalid value: "
+	auto_buf want = BUF_INIT;
+	buf_addf(&want, AT_NAME "\"A_Job\": %s\n", names_dns_subdomain_rule(SPAN("A_Job")));
+	expect(NAMES("A_Job"), "", THREE, want.ptr);
+	expect(NAMES("a.job-1"), "", THREE, "");
+	buf_clear(&want);
+	buf_addf(&want,
+		 "metadata.annotations[" K
+		 "prebuilt-workload-name]: Invalid value: \"A_Job\": %s\n",
+		 names_dns_subdomain_rule(SPAN("A_Job")));
+	expect("", NAMES("A_Job"), THREE, want.ptr);
+	expect_renamed(NAMES("a"), NAMES("a"), "");
+	expect_renamed(NAMES("a"), NAMES("b"), AT_NAME "\"b\": field is immutable\n");
+	expect_renamed(NAMES("a"), "", AT_NAME "\"\": field is immutable\n");
+	expect_renamed("", NAMES("b"), AT_NAME "\"b\": field is immutable\n");
 }
 
 static void devices_of_claims_are_told_not_to_count(void **state)
@@ -158,6 +188,7 @@ int main(void)
 	    cmocka_unit_test(a_running_job_keeps_what_partial_admission_was_worked_out_of),
 	    cmocka_unit_test(what_the_hub_does_not_read_gets_a_warning),
 	    cmocka_unit_test(devices_of_claims_are_told_not_to_count),
+	    cmocka_unit_test(a_workload_that_is_named_stays),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

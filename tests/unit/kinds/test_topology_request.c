@@ -210,7 +210,8 @@ static void groups_are_of_two_that_agree(void **state)
 
 /* ---- rows of before ---- */
 
-/* One of version 4 ends without the pod sets that take provisioned nodes: all of them did. */
+/* One of version 5 ends without the Workload that it names; one of version 4 also without the pod
+ * sets that take provisioned nodes: all of them did. */
 static void rows_without_consumers_are_read(void **state)
 {
 	(void)state;
@@ -221,6 +222,12 @@ static void rows_without_consumers_are_read(void **state)
 	job_digest_pack(&d, &row);
 	assert_int_equal(job_digest_unpack(buf_span(&row), &mem, &back), 0);
 	assert_int_equal(back.consumers, 0);
+	assert_null(back.prebuilt.ptr);
+	row.len--;
+	row.ptr[0] = 5;
+	assert_int_equal(job_digest_unpack(buf_span(&row), &mem, &back), 0);
+	assert_int_equal(back.consumers, 0);
+	assert_null(back.prebuilt.ptr);
 	row.len--;
 	row.ptr[0] = 4;
 	assert_int_equal(job_digest_unpack(buf_span(&row), &mem, &back), 0);
@@ -244,9 +251,10 @@ static void older_rows_are_read(void **state)
 	struct job_digest none = d;
 	none.n_pod_sets = 0;
 	job_digest_pack(&none, &sets);
-	/* And without the one that says "no pod set takes provisioned nodes", at the end. */
-	row.len--;
-	sets.len--;
+	/* And without those that say "no pod set takes provisioned nodes" and "it names no
+	 * Workload", at the end. */
+	row.len -= 2;
+	sets.len -= 2;
 	size_t behind = 0; /* bytes behind the number of sets */
 	while (behind < sets.len &&
 	       row.ptr[row.len - 1 - behind] == sets.ptr[sets.len - 1 - behind])

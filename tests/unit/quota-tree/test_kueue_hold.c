@@ -57,6 +57,31 @@ static void what_was_recorded_is_held_again(void **state)
 	}
 }
 
+/* Admitted by quota alone, it waits for more: 14 of 20 stay held, and it counts as admitted once it
+ * is so again. */
+static void what_was_admitted_may_wait_again(void **state)
+{
+	struct world w = world_with(world_options());
+	uint32_t q = kt_queue(w.f, "q", NULL, 20, NO, NO);
+	uint32_t f = kueue_forest_flavor(w.f, SPAN("default")),
+		 cpu = kueue_forest_resource(w.f, SPAN("cpu"));
+	const struct kueue_holding holdings[] = {{0, f, cpu, 2}, {1, f, cpu, 12}};
+	struct kueue_workload *old = restored(&w, q, KUEUE_ADMITTED, holdings, 2, NULL);
+
+	kueue_queues_unadmitted(w.q, old);
+	world_check(&w);
+	assert_int_equal(old->state, KUEUE_RESERVING);
+	assert_int_equal(kt_usage(w.f, q), 14);
+	assert_int_equal(kueue_queues_count(w.q, q).reserving, 1);
+	assert_int_equal(kueue_queues_count(w.q, q).admitted, 0);
+	kueue_queues_admitted(w.q, old);
+	world_check(&w);
+	assert_int_equal(kueue_queues_count(w.q, q).admitted, 1);
+	kueue_queues_remove(w.q, old);
+	assert_int_equal(kt_usage(w.f, q), 0);
+	world_done(&w);
+}
+
 static void what_goes_with_no_pod_set_is_refused(void **state)
 {
 	const struct kueue_workload_spec spec = {
@@ -140,6 +165,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_was_recorded_is_held_again),
+	    cmocka_unit_test(what_was_admitted_may_wait_again),
 	    cmocka_unit_test(what_goes_with_no_pod_set_is_refused),
 	    cmocka_unit_test(pods_that_are_not_needed_any_more_give_their_part_back),
 	    cmocka_unit_test(an_evicted_one_is_counted_before_anybody_else_goes),
