@@ -35,6 +35,19 @@ static bool has_levels(const struct kueue_topology *t, const struct kueue_shape_
 	return true;
 }
 
+/* hasOverlapWithPodRequestedResources: what transformations made does not count. */
+static bool asks_of_group(const struct kueue_seek *s, const struct kueue_shape_set *set)
+{
+	size_t n = set->asked ? set->n_asked : set->n_requests;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t resource = set->asked ? set->asked[i] : set->requests[i].resource;
+		if (resource != KUEUE_NONE && kueue_node_covering(s->queue, resource) == s->group)
+			return true;
+	}
+	return false;
+}
+
 /* checkPodSetAndFlavorMatchForTAS */
 static enum kueue_why topology_why(const struct kueue_seek *s, const struct kueue_flavor *flavor,
 				   const struct kueue_shape_set *set)
@@ -46,13 +59,8 @@ static enum kueue_why topology_why(const struct kueue_seek *s, const struct kueu
 		return KUEUE_WHY_NONE;
 	if (!set->topology)
 		return t ? KUEUE_WHY_TOPOLOGY_ONLY : KUEUE_WHY_NONE;
-	if (name.len == 0) {
-		/* It may still provide what the pods themselves do not ask. */
-		for (size_t i = 0; i < set->n_requests; i++)
-			if (kueue_node_covering(s->queue, set->requests[i].resource) == s->group)
-				return KUEUE_WHY_NO_TOPOLOGY;
-		return KUEUE_WHY_NONE;
-	}
+	if (name.len == 0) /* It may still provide what the pods themselves do not ask. */
+		return asks_of_group(s, set) ? KUEUE_WHY_NO_TOPOLOGY : KUEUE_WHY_NONE;
 	if (!t)
 		return KUEUE_WHY_TOPOLOGY_UNKNOWN;
 	return has_levels(t, set) ? KUEUE_WHY_NONE : KUEUE_WHY_NO_LEVEL;

@@ -120,6 +120,9 @@ static int read_spec(struct kueue_forest *f, const struct kueue_workload_spec *s
 			put_num(key, out[k].resource);
 			put_num(key, out[k].value);
 		}
+		put_num(key, set->asked ? (int64_t)set->n_asked : -1);
+		for (size_t k = 0; set->asked && k < set->n_asked; k++)
+			put_span(key, set->asked[k]);
 		constraint_key(&set->constraint, key);
 		put_num(key, set->topology);
 		put_num(key, (int64_t)set->n_levels);
@@ -132,7 +135,20 @@ static int read_spec(struct kueue_forest *f, const struct kueue_workload_spec *s
 
 /* ---- the table ---- */
 
-static struct kueue_shape *shape_new(struct kueue_shapes *s, const struct kueue_workload_spec *spec,
+/* NULL when there are none of its own. */
+static const uint32_t *asked_of(struct arena *mem, struct kueue_forest *f,
+				const struct kueue_pod_set *set)
+{
+	if (!set->asked)
+		return NULL;
+	uint32_t *out = arena_array(mem, uint32_t, set->n_asked + 1);
+	for (size_t i = 0; i < set->n_asked; i++)
+		out[i] = kueue_forest_resource(f, set->asked[i]);
+	return out;
+}
+
+static struct kueue_shape *shape_new(struct kueue_shapes *s, struct kueue_forest *f,
+				     const struct kueue_workload_spec *spec,
 				     const struct kueue_use *uses, struct span key)
 {
 	struct kueue_shape *shape = xcalloc(1, sizeof(*shape));
@@ -152,6 +168,8 @@ static struct kueue_shape *shape_new(struct kueue_shapes *s, const struct kueue_
 		    .group = arena_span(&shape->mem, from->group),
 		    .requests = requests,
 		    .n_requests = from->n_requests,
+		    .asked = asked_of(&shape->mem, f, from),
+		    .n_asked = from->n_asked,
 		    .constraint = constraint_dup(&shape->mem, &from->constraint),
 		    .topology = from->topology,
 		    .levels = label_values_dup(&shape->mem, from->levels, from->n_levels),
@@ -185,7 +203,7 @@ int kueue_shape_get(struct kueue_shapes *s, struct kueue_forest *f,
 		return err_set_field(reterr, ERR_INVALID, "spec.podSets", "is too large");
 	struct kueue_shape *shape = map_get(&s->by_key, buf_span(&key));
 	if (!shape)
-		shape = shape_new(s, spec, uses, buf_span(&key));
+		shape = shape_new(s, f, spec, uses, buf_span(&key));
 	shape->refs++;
 	*ret = shape;
 	return 0;

@@ -116,6 +116,10 @@ struct kueue_pod_set {
 	struct span group; /* podset-group-name, or empty */
 	const struct kueue_request *requests;
 	size_t n_requests;
+	/* What the pods themselves ask for, where `requests` are what transformations made of it;
+	 * NULL: the resources of `requests`. */
+	const struct span *asked;
+	size_t n_asked;
 	struct constraint constraint; /* selector, required affinity, tolerations of the template */
 	/* topologyRequest: whether there is one, and the levels (node labels) that it names:
 	 * required, preferred, and of its slices; none when it is unconstrained. */

@@ -34,6 +34,8 @@ struct kueue_shape_set {
 	struct span group;
 	const struct kueue_use *requests; /* flavor KUEUE_NONE, of one pod, sorted by resource */
 	size_t n_requests;
+	const uint32_t *asked; /* by number, as in struct kueue_pod_set; or NULL */
+	size_t n_asked;
 	struct constraint constraint;
 	bool topology; /* as in struct kueue_pod_set */
 	const struct span *levels;

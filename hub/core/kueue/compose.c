@@ -142,6 +142,10 @@ struct kueue_pod_set *compose_engine_sets(const struct workload_digest *d,
 			requests[k] = (struct kueue_request){s->pod.requests[k].resource,
 							     s->pod.requests[k].value};
 		size_t n_requests = s->pod.n_requests;
+		bool changes = rules && (rules->n || rules->n_excluded);
+		struct span *asked = arena_array(mem, struct span, n_requests + 1);
+		for (size_t k = 0; k < n_requests; k++)
+			asked[k] = requests[k].resource;
 		if (rules)
 			requests =
 			    transform_requests(rules, requests, n_requests, mem, &n_requests);
@@ -157,6 +161,8 @@ struct kueue_pod_set *compose_engine_sets(const struct workload_digest *d,
 		    .group = d->groups_of ? d->groups_of[i] : SPAN_NONE,
 		    .requests = requests,
 		    .n_requests = n_requests,
+		    .asked = changes ? asked : NULL,
+		    .n_asked = changes ? s->pod.n_requests : 0,
 		    .constraint = pod_constraint(&s->pod, mem),
 		    .topology = topology_request_asks(&s->topology),
 		    .levels = levels,

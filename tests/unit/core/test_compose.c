@@ -442,6 +442,26 @@ static void node_requirements_reach_the_engine(void **state)
 	done(&c);
 }
 
+/* The engine is told what the pods ask themselves beside what a transformation makes of it. */
+static void what_pods_ask_is_known_beside_what_is_made_of_it(void **state)
+{
+	struct transform_output output = {.resource = "credits", .milli = 1000};
+	struct transform t = {.input = "cpu", .outputs = &output, .n_outputs = 1, .replace = true};
+	const struct transform_rules rules = {.items = &t, .n = 1};
+	auto_arena mem = ARENA_INIT;
+	struct composed c;
+
+	(void)state;
+	compose(TYPE_JOB, "{'spec':{'template':" POD("3") "}}", &plain, &c);
+	const struct kueue_pod_set *set = compose_engine_sets(&c.w, &rules, &mem);
+	assert_int_equal(set->n_requests, 1);
+	assert_true(span_is(set->requests[0].resource, "credits"));
+	assert_int_equal(set->n_asked, 1);
+	assert_true(span_is(set->asked[0], "cpu"));
+	assert_null(compose_engine_sets(&c.w, NULL, &mem)->asked);
+	done(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -465,6 +485,7 @@ int main(void)
 	    cmocka_unit_test(names_are_those_that_kueue_gives),
 	    cmocka_unit_test(too_many_pod_sets_are_refused),
 	    cmocka_unit_test(node_requirements_reach_the_engine),
+	    cmocka_unit_test(what_pods_ask_is_known_beside_what_is_made_of_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

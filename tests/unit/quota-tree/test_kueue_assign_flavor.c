@@ -158,6 +158,41 @@ static void flavors_with_a_topology_are_for_those_that_ask(void **state)
 	kt_done(&w);
 }
 
+/* A transformation makes credits of cpu: a flavor without a topology may be their quota, also where
+ * the pods ask for one, and may not be the quota of what the pods ask for themselves. */
+static void what_transformations_made_needs_no_topology(void **state)
+{
+	static const struct span cpu[] = {SPAN("cpu")}, credits[] = {SPAN("credits")},
+				 two[] = {SPAN("two")}, one[] = {SPAN("one")};
+	static const struct kueue_request requests[] = {{SPAN("cpu"), 1000}, {SPAN("credits"), 1}};
+	const struct kueue_quota quota = nominal(2000);
+	const struct kueue_group_spec groups[] = {{cpu, 1, two, 1, &quota},
+						  {credits, 1, one, 1, &quota}};
+	struct kueue_pod_set set = {.name = SPAN("main"),
+				    .count = 1,
+				    .requests = requests,
+				    .n_requests = 2,
+				    .asked = cpu,
+				    .n_asked = 1,
+				    .topology = true};
+	struct kt_world w = kt_world();
+
+	queue_with_racks(&w);
+	uint32_t q = kt_queue_of(w.f, "both", NULL, groups, 2, NULL);
+	kueue_assign(w.f, kt_workload_of(&w, q, "made", 0, 1, &set, 1), NULL, &w.a);
+	assert_int_equal(w.a.mode, KUEUE_FIT);
+	assert_int_equal(w.a.uses.len, 2);
+	set.asked = NULL;
+	set.n_asked = 0;
+	struct kueue_workload *asking = kt_workload_of(&w, q, "asked", 0, 1, &set, 1);
+	kueue_assign(w.f, asking, NULL, &w.a);
+	assert_int_equal(w.a.no_fit, KUEUE_NO_MATCHING_FLAVOR);
+	assert_string_equal(message(&w, asking),
+			    "couldn't assign flavors to pod set main: Flavor \"one\" does not "
+			    "support TopologyAwareScheduling");
+	kt_done(&w);
+}
+
 static void where_every_flavor_has_a_topology_all_may_have_them(void **state)
 {
 	static const struct span two[] = {SPAN("two")};
@@ -196,6 +231,7 @@ int main(void)
 	    cmocka_unit_test(a_taint_that_nobody_tolerates_passes_a_flavor_over),
 	    cmocka_unit_test(affinity_is_judged_on_the_flavor_s_own_keys),
 	    cmocka_unit_test(flavors_with_a_topology_are_for_those_that_ask),
+	    cmocka_unit_test(what_transformations_made_needs_no_topology),
 	    cmocka_unit_test(where_every_flavor_has_a_topology_all_may_have_them),
 	    cmocka_unit_test(a_missing_flavor_is_told_by_name),
 	};
