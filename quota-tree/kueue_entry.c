@@ -193,7 +193,8 @@ void kueue_entry_process(struct kueue_queues *q, struct kueue_heat *h)
 		h->outcome = KUEUE_OUT_DEFERRED;
 		kueue_entry_say(
 		    q, h, REASON_WAITING_FOR_PREEMPTED,
-		    "Workload fits once the workloads preempted in this cycle are gone");
+		    "Workload has overlapping preemption targets with another workload, but will "
+		    "fit after these preemptions complete");
 		kueue_entry_promise(q, h);
 	} else {
 		h->pub.kind = a->mode == KUEUE_FIT ? KUEUE_ENTRY_FITS : KUEUE_ENTRY_PREEMPTS;

@@ -168,7 +168,7 @@ void workload_wait_text(const struct core *c, const struct workload *w, struct b
 		if (is_inactive(c, q))
 			buf_addf(out, "ClusterQueue %s is inactive", q->name);
 		else
-			buf_add_str(out, "Workload namespace doesn't match ClusterQueue selector");
+			buf_add_str(out, "workload namespace doesn't match ClusterQueue selector");
 		break;
 	case WORKLOAD_INACTIVE:
 		buf_add_str(out, "The workload is deactivated");

@@ -115,7 +115,7 @@ def story_no_selector_means_none_in_the_new_version(fleet):
     admin("apply", "-f", "-", stdin=only(EXAMPLE, "LocalQueue").replace("training", "nobody"))
     user("apply", "-f", "-", stdin=job_set("background").replace(
         "queue-name: training", "queue-name: nobody"))
-    text = "Workload namespace doesn't match ClusterQueue selector"
+    text = "workload namespace doesn't match ClusterQueue selector"
     fleet.watch("workloads").await_state("its job is told", of(
         "background", lambda o: text in condition(o, "QuotaReserved").get("message", "")))
     check(text in user.muster("why", "jobset/background"), "muster why says: " + text)

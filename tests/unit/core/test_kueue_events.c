@@ -225,7 +225,7 @@ static void a_stopped_local_queue_is_named_first(void **state)
 	world_settle(w);
 	assert_string_equal(of_job(w, "one", "QuotaReserved", "reason"), "Misconfigured");
 	assert_string_equal(of_job(w, "one", "QuotaReserved", "message"),
-			    "Workload namespace doesn't match ClusterQueue selector");
+			    "workload namespace doesn't match ClusterQueue selector");
 }
 
 /* Under StrictFIFO who stands behind the head is not tried: what it was told is over all the same.

@@ -62,6 +62,32 @@ static void without_the_gate_who_names_the_same_victim_is_skipped(void **state)
 	world_done(&w);
 }
 
+/* The same with the gate, which is on: the 10 make room for both, and c1 says so in Kueue's words.
+ */
+static void who_fits_once_anothers_victims_are_gone_says_so(void **state)
+{
+	const struct kueue_queue_spec spec = {
+	    .weight = 1, .preemption.reclaim_within_cohort = KUEUE_PREEMPT_ANY};
+	struct world w = world_with(world_options());
+	uint32_t a = kt_queue_with(w.f, "a", "co", (struct kueue_quota){5, NO, NO}, &spec);
+	uint32_t b = kt_queue(w.f, "b", "co", 0, NO, NO);
+	uint32_t c = kt_queue_with(w.f, "c", "co", (struct kueue_quota){5, NO, NO}, &spec);
+
+	world_add(&w, b, "victim", 0, 1, 10);
+	assert_story(&w, "+victim");
+	world_add(&w, a, "a1", 0, 2, 4);
+	world_add(&w, c, "c1", 0, 3, 4);
+	kueue_cycle_begin(w.q, ++w.now);
+	const struct kueue_entry *e = next_of(&w, "c1");
+	assert_int_equal(e->kind, KUEUE_ENTRY_WAITS);
+	assert_string_equal(e->reason, "WaitingForPreemptedWorkloads");
+	assert_string_equal(e->message,
+			    "Workload has overlapping preemption targets with another workload, "
+			    "but will fit after these preemptions complete");
+	(void)kueue_cycle_end(w.q);
+	world_done(&w);
+}
+
 /* Of flavor one the cohort has 6: v (3, priority 0) and x (3, 9) hold them. a1 and c1 (5) both need
  * v, and stop at one since they can preempt there. Once a1 has v, c1 is looked at again on flavor
  * one alone: nobody is left for it; flavor two, which is free, is for its next attempt. */
@@ -210,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(without_the_gate_who_names_the_same_victim_is_skipped),
+	    cmocka_unit_test(who_fits_once_anothers_victims_are_gone_says_so),
 	    cmocka_unit_test(flavors_are_kept_when_it_is_looked_at_again),
 	    cmocka_unit_test(a_refused_flavor_gives_way_to_one_with_victims),
 	    cmocka_unit_test(who_preempts_begins_with_the_first_flavor_again),
