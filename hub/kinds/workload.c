@@ -76,6 +76,43 @@ static void check_containers(const struct cJSON *set, size_t i, const char *list
 	}
 }
 
+/* The names of what it asks more of than it may have; an empty array when all is well. */
+static struct cJSON *above_limits(const struct cJSON *resources)
+{
+	const struct cJSON *limits = json_get(resources, "limits");
+	struct cJSON *names = json_array();
+
+	json_foreach (json_get(resources, "requests"), r) {
+		unsigned unit = quantity_unit(span_of(json_key(r)));
+		const struct cJSON *limit = json_get(limits, json_key(r));
+		int64_t asked, most;
+		if (limit && quantity_from_node(r, unit, &asked) == 0 &&
+		    quantity_from_node(limit, unit, &most) == 0 && asked > most)
+			json_append(names, json_new_str(json_key(r)));
+	}
+	return names;
+}
+
+/* Kueue takes such a Workload and never admits it (ValidateResources, pkg/workload/resources.go);
+ * here it is told at once. */
+static void check_limits(const struct cJSON *sets, const char *list, struct field_errors *errors)
+{
+	size_t i = 0;
+
+	json_foreach (sets, set) {
+		size_t at = 0;
+		json_foreach (json_path(set, "template", "spec", list, NULL), c) {
+			auto_json *names = above_limits(json_get(c, "resources"));
+			if (json_len(names))
+				refuse(errors, FIELD_INVALID, names,
+				       "requests must not exceed its limits",
+				       "spec.podSets[%zu].template.spec.%s[%zu]", i, list, at);
+			at++;
+		}
+		i++;
+	}
+}
+
 static void check_pod_sets(const struct cJSON *sets, struct field_errors *errors)
 {
 	int64_t variable = 0, min, count;
@@ -416,6 +453,10 @@ void workload_validate(const struct kind *k, const struct cJSON *object, const s
 
 	(void)k;
 	check_pod_sets(json_get(spec, "podSets"), errors);
+	if (!w->old) {
+		check_limits(json_get(spec, "podSets"), "initContainers", errors);
+		check_limits(json_get(spec, "podSets"), "containers", errors);
+	}
 	check_class(spec, errors);
 	check_admission(object, errors);
 	check_reclaimable(object, errors);

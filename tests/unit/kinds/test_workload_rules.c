@@ -65,6 +65,26 @@ static void one_pod_set_may_be_smaller(void **state)
 	      "spec.podSets: Invalid value: 2: at most one podSet can use minCount\n");
 }
 
+static void pods_ask_no_more_than_they_may_have(void **state)
+{
+	(void)state;
+#define ASKING(resources)                                                                          \
+	WL("'podSets':[{'name':'main','count':1,'template':{'spec':{'containers':[{'name':'a'},"   \
+	   "{'name':'c','resources':{" resources "}}]}}}]",                                        \
+	   "")
+	wrong(ASKING("'requests':{'cpu':'1500m','memory':'1Gi','x.y/z':3},'limits':{'cpu':'1',"
+		     "'memory':'1024Mi','x.y/z':'2'}"),
+	      "spec.podSets[0].template.spec.containers[1]: Invalid value: [\"cpu\",\"x.y/z\"]: "
+	      "requests must not exceed its limits\n");
+	wrong(ASKING("'requests':{'cpu':'1500m'},'limits':{'memory':'1'}"), "");
+	wrong(WL("'podSets':[{'name':'main','count':1,'template':{'spec':{'containers':[],"
+		 "'initContainers':[{'name':'i','resources':{'requests':{'cpu':2},'limits':{"
+		 "'cpu':1}}}]}}}]",
+		 ""),
+	      "spec.podSets[0].template.spec.initContainers[0]: Invalid value: [\"cpu\"]: requests "
+	      "must not exceed its limits\n");
+}
+
 static void the_resource_pods_is_kueues(void **state)
 {
 	(void)state;
@@ -289,6 +309,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(pod_sets_are_filled_in_and_bounded),
 	    cmocka_unit_test(one_pod_set_may_be_smaller),
+	    cmocka_unit_test(pods_ask_no_more_than_they_may_have),
 	    cmocka_unit_test(the_resource_pods_is_kueues),
 	    cmocka_unit_test(a_class_comes_with_its_priority),
 	    cmocka_unit_test(an_admission_fits_the_pod_sets),
