@@ -113,6 +113,45 @@ static void a_ray_jobs_submitter_is_told_to_be_the_jobs(void **state)
 	assert_string_equal(none, "");
 }
 
+#define CONSUMER(annotations, spec)                                                                \
+	"{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'j'},'spec':{'template':{"       \
+	"'metadata':{'annotations':{" annotations "}},'spec':{" spec "}}}}"
+#define MARKED(annotations, spec)                                                                             \
+	"{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'j','labels':{"                             \
+	"'muster.dev/hub-uid':'hub'},'annotations':{'muster.dev/job-uid':'job',"                              \
+	"'muster.dev/epoch':'7'}},'spec':{'suspend':true,'template':{'metadata':{'annotations':{" annotations \
+	"},'labels':{'muster.dev/hub-uid':'hub','muster.dev/job-uid':'job',"                                  \
+	"'muster.dev/pod-set':'main','muster.dev/epoch':'7'}},'spec':{" spec "}}}}"
+#define NEW(key)  "'autoscaling.x-k8s.io/" key "'"
+#define OLD(key)  "'cluster-autoscaler.kubernetes.io/" key "'"
+#define QUEUED	  "{'key':'cloud.google.com/gke-queued','operator':'Exists','effect':'NoSchedule'}"
+#define OWN_WORDS "{'key':'cloud.google.com/gke-queued','operator':'Equal','value':'true'}"
+
+/* Whichever spelling its user has, autoscalers of both find theirs. What the user says of eviction
+ * and of the queued pool's taint stays as it is. */
+static void who_takes_provisioned_nodes_says_so_in_both_spellings(void **state)
+{
+	(void)state;
+	expect_copy(
+	    TYPE_JOB,
+	    CONSUMER(
+		NEW("consume-provisioning-request") ":'r'," NEW("provisioning-class-name") ":'c'",
+		""),
+	    MARKED(
+		NEW("consume-provisioning-request") ":'r'," NEW("provisioning-class-name") ":'c'," OLD(
+		    "consume-provisioning-request") ":'r'," OLD("provisioning-class-name") ":'c'," OLD("safe-to-evict") ":'false'",
+		"'tolerations':[" QUEUED "]"));
+	expect_copy(
+	    TYPE_JOB,
+	    CONSUMER(OLD("consume-provisioning-request") ":'r'," OLD(
+			 "provisioning-class-name") ":'c'," OLD("safe-to-evict") ":'true'",
+		     "'tolerations':[" OWN_WORDS "]"),
+	    MARKED(
+		OLD("consume-provisioning-request") ":'r'," OLD("provisioning-class-name") ":'c'," OLD(
+		    "safe-to-evict") ":'true'," NEW("consume-provisioning-request") ":'r'," NEW("provisioning-class-name") ":'c'",
+		"'tolerations':[" OWN_WORDS "]"));
+}
+
 static void a_copy_is_its_members_own_job(void **state)
 {
 	(void)state;
@@ -293,6 +332,7 @@ int main(void)
 	    cmocka_unit_test(every_template_of_a_job_set_is_marked),
 	    cmocka_unit_test(a_ray_job_keeps_its_ttl_and_shuts_its_cluster_down),
 	    cmocka_unit_test(a_ray_jobs_submitter_is_told_to_be_the_jobs),
+	    cmocka_unit_test(who_takes_provisioned_nodes_says_so_in_both_spellings),
 	    cmocka_unit_test(a_copy_is_its_members_own_job),
 	    cmocka_unit_test(a_job_without_a_spec_has_no_copy),
 	    cmocka_unit_test(what_a_queue_owns_a_user_does_not_change),

@@ -146,12 +146,12 @@ static void of_equal_ones_the_least_work_is_lost_then_the_youngest_goes(void **s
 	struct scene s;
 	scene_begin(&s, 5);
 	gang_has(&s, 2, 1, NODES(0));
-	job(&s, 10, 9000, 2, 1);
+	job(&s, 10, 500, 2, 1);
 	job(&s, 10, 500, 3, 1);
-	job(&s, 10, 500, 4, 1);
+	job(&s, 10, 9000, 4, 1); /* younger still, and with more to lose */
 	lose(&s, 1);
 	assert_int_equal(decide_swap(&s), HOT_SWAP_PREEMPT);
-	assert_int_equal(s.plan.victims.items[0], 2);
+	assert_int_equal(s.plan.victims.items[0], 1);
 	scene_end(&s);
 }
 
