@@ -266,7 +266,11 @@ static void nodes_behind_a_silent_member_are_asked_for_elsewhere_in_the_end(void
 	struct model *a = world_join(w, "c1", 0, 8), *b = world_join(w, "c2", 0, 8);
 
 	other_check(w);
-	job(w, "j");
+	/* Without a limit of its run, which would end the wait too. */
+	assert_int_equal(
+	    world_job(w, "default", "j", 2, 3, ",'labels':{'kueue.x-k8s.io/queue-name':'lq'}"),
+	    ERR_NONE);
+	world_settle(w);
 	says(w, a, 1, CONDITIONS(ACCEPTED "," PROVISIONED));
 	assert_string_equal(check(w, "state"), "Ready");
 	struct fact *f = model_ready(a);
