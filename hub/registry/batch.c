@@ -283,6 +283,22 @@ void registry_put_last(struct registry_batch *b, const struct kind *k, struct sp
 	b->entries.items[b->entries.len - 1] = e;
 }
 
+/* What a command wrote goes again before it is answered: it is answered with it all the same. */
+static void give_back(struct registry_batch *b, struct registry_entry *e)
+{
+	b->bytes -= e->draft.len;
+	for (size_t i = b->orders.len; i-- > 0;) {
+		struct registry_order *o = &b->orders.items[i];
+		if (o->entry == e && o->command && o->command->verb == COMMAND_UPDATE &&
+		    !o->command->draft.json) {
+			o->command->draft = e->draft;
+			e->draft = (struct object_draft){0};
+			return;
+		}
+	}
+	object_draft_done(&e->draft);
+}
+
 int registry_delete(struct registry_batch *b, const struct kind *k, struct span ns,
 		    struct span name, enum command_propagation how)
 {
@@ -297,10 +313,8 @@ int registry_delete(struct registry_batch *b, const struct kind *k, struct span 
 	}
 	copy_object(&b->mem, &old, &e->old);
 	e->old.key = e->key;
-	if (e->op == STORE_PUT) {
-		b->bytes -= e->draft.len;
-		object_draft_done(&e->draft);
-	}
+	if (e->op == STORE_PUT)
+		give_back(b, e);
 	e->op = STORE_DELETE;
 	e->dropped = !e->existed;
 	if (garbage_has_dependents(b, e->old.uid))
