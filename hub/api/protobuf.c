@@ -15,6 +15,7 @@ static const struct {
 } packages[] = {
     {"core", "v1"},
     {"batch", "batch/v1"},
+    {"autoscaling", "autoscaling/v1"},
     {"sched", "scheduling.k8s.io/v1"},
     {"coord", "coordination.k8s.io/v1"},
     {"events", "events.k8s.io/v1"},

@@ -114,8 +114,7 @@ static int select_name(const struct call *c, struct read_options *o, struct err 
 			buf_add_char(&term, '\\');
 		buf_add_char(&term, name.ptr[i]);
 	}
-	r = selector_add_fields(&o->selector, c->kind->type, arena_span(c->mem, buf_span(&term)),
-				reterr);
+	r = selector_add_fields(&o->selector, c->kind, arena_span(c->mem, buf_span(&term)), reterr);
 	buf_done(&term);
 	return r;
 }
@@ -146,9 +145,8 @@ static int parse_all(struct call *c, bool watch, struct read_options *o, struct 
 		r = parse_revision(c, o, reterr);
 	if (!r && o->labels.len)
 		r = selector_add_labels(&o->selector, o->labels, reterr);
-	selector_own_fields(&o->selector, c->kind->selectable, c->kind->n_selectable);
 	if (!r && o->fields.len)
-		r = selector_add_fields(&o->selector, c->kind->type, o->fields, reterr);
+		r = selector_add_fields(&o->selector, c->kind, o->fields, reterr);
 	if (!r && watch && c->info.name.len)
 		r = select_name(c, o, reterr);
 	return r;

@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "base/vec.h"
+#include "kinds/types.h"
+#include "kube/kind.h"
 #include "kube/names.h"
 #include "kube/selector_match.h"
 
@@ -281,12 +283,14 @@ static int unescape(struct selector *s, struct span value, struct span *ret, str
 			i++;
 			if (i == value.len || !memchr("\\,=", value.ptr[i], 3))
 				return err_set(reterr, ERR_BAD_REQUEST,
-					       "invalid field selector: invalid escape sequence");
+					       "invalid field selector: invalid escape sequence: "
+					       "\\%.*s",
+					       i < value.len, value.ptr + i);
 			c = value.ptr[i];
 		} else if (c == '=' || c == ',') {
 			return err_set(reterr, ERR_BAD_REQUEST,
-				       "invalid field selector: unescaped character in '%.*s'",
-				       (int)(value.len < 80 ? value.len : 80), value.ptr);
+				       "invalid field selector: unescaped character in value: %d",
+				       c);
 		}
 		out[n++] = c;
 	}
@@ -294,14 +298,34 @@ static int unescape(struct selector *s, struct span value, struct span *ret, str
 	return 0;
 }
 
-void selector_own_fields(struct selector *s, const struct selector_field *fields, size_t n)
+/* Upstream each kind converts the labels of its fields with a function of its own, in words of its
+ * own (pkg/apis/<group>/<version>/conversion.go), or with the one that knows name and namespace
+ * (apimachinery's DefaultMetaV1FieldSelectorConversion); apiextensions does it for all of its. */
+static int refuse_field(const struct kind *k, struct span label, struct err *reterr)
 {
-	s->own = fields;
-	s->n_own = n;
+	static const uint16_t own_words[] = {TYPE_NAMESPACE, TYPE_SECRET,  TYPE_NODE,
+					     TYPE_POD,	     TYPE_SERVICE, TYPE_EVENT};
+	auto_buf shown = BUF_MAX(1024);
+	bool known = !k->strategic && k->type != TYPE_CUSTOM_RESOURCE_DEFINITION;
+
+	label.len = label.len < 160 ? label.len : 160;
+	for (size_t i = 0; i < ARRAY_LEN(own_words); i++)
+		known = known || k->type == own_words[i];
+	if (known)
+		return err_set(reterr, ERR_BAD_REQUEST, "field label not supported: %.*s",
+			       SPAN_ARGS(label));
+	buf_add_json_str(&shown, label);
+	if (k->type == TYPE_JOB)
+		return err_set(reterr, ERR_BAD_REQUEST, "field label %s not supported for Job",
+			       shown.ptr);
+	return err_set(reterr, ERR_BAD_REQUEST,
+		       "%s is not a known field selector: only \"metadata.name\", "
+		       "\"metadata.namespace\"",
+		       shown.ptr);
 }
 
-static int parse_term(struct selector *s, uint16_t type, struct span all, struct span term,
-		      struct selector_requirement *q, struct err *reterr)
+static int parse_term(struct selector *s, const struct kind *kind, struct span all,
+		      struct span term, struct selector_requirement *q, struct err *reterr)
 {
 	const char *eq = memchr(term.ptr, '=', term.len);
 	struct span value;
@@ -320,20 +344,17 @@ static int parse_term(struct selector *s, uint16_t type, struct span all, struct
 		at++;
 	}
 	q->key = arena_span(&s->mem, span_make(term.ptr, key_len));
-	q->field = selector_field_find(type, q->key);
-	for (size_t i = 0; !q->field && i < s->n_own; i++)
-		if (span_is(q->key, s->own[i].label))
-			q->field = &s->own[i];
+	q->field = selector_field_find(kind, q->key);
 	if (!q->field)
-		return err_set(reterr, ERR_BAD_REQUEST, "field label not supported: %.*s",
-			       (int)(key_len < 160 ? key_len : 160), term.ptr);
+		return refuse_field(kind, q->key, reterr);
 	int r = unescape(s, span_make(term.ptr + at, term.len - at), &value, reterr);
 	if (r == 0)
 		set_values(s, q, &value, 1);
 	return r;
 }
 
-int selector_add_fields(struct selector *s, uint16_t type, struct span text, struct err *reterr)
+int selector_add_fields(struct selector *s, const struct kind *kind, struct span text,
+			struct err *reterr)
 {
 	struct span rest = text;
 
@@ -344,7 +365,7 @@ int selector_add_fields(struct selector *s, uint16_t type, struct span text, str
 		struct selector_requirement q = {0};
 		if (term.len == 0)
 			continue;
-		int r = parse_term(s, type, text, term, &q, reterr);
+		int r = parse_term(s, kind, text, term, &q, reterr);
 		if (r < 0)
 			return r;
 		struct selector_requirement *place = selector_add(s);

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 struct cJSON;
+struct kind;
 
 #define SELECTOR_MAX_REQUIREMENTS 256
 #define SELECTOR_MAX_VALUES	  1024 /* of one requirement */
@@ -53,8 +54,6 @@ struct selector {
 	struct arena mem;
 	struct selector_requirement *items;
 	size_t n, cap;
-	const struct selector_field *own; /* of the kind, beside the table; borrowed */
-	size_t n_own;
 };
 
 #define SELECTOR_INIT ((struct selector){0})
@@ -64,13 +63,10 @@ void selector_done(struct selector *s);
 /* Adds what a labelSelector parameter says: "a=b,a!=c,x in (1,2),y notin (3),z,!w,n>5".
  * ERR_BAD_REQUEST with the place and what was expected. */
 int selector_add_labels(struct selector *s, struct span text, struct err *reterr) MUST_CHECK;
-/* Fields that a user's kind may be selected by, for what is added from now on. They must outlive
- * the selector. */
-void selector_own_fields(struct selector *s, const struct selector_field *fields, size_t n);
-/* Adds what a fieldSelector parameter says: "metadata.name=x,status.phase!=Running", with \\, \,
- * and \= in values. ERR_BAD_REQUEST "field label not supported: x" for what kinds of this type
- * cannot be selected by. */
-int selector_add_fields(struct selector *s, uint16_t type, struct span text,
+/* Adds what a fieldSelector parameter says about objects of this kind, which must outlive the
+ * selector: "metadata.name=x,status.phase!=Running", with \\, \, and \= in values. ERR_BAD_REQUEST,
+ * in kube-apiserver's words for this kind, for what it cannot be selected by. */
+int selector_add_fields(struct selector *s, const struct kind *kind, struct span text,
 			struct err *reterr) MUST_CHECK;
 /* Adds a metav1.LabelSelector: matchLabels and matchExpressions. NULL adds nothing. Errors go to
  * `errors` with paths below `path`; returns ERR_INVALID's errno then. */

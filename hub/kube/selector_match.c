@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "kinds/types.h"
 #include "kube/info_codec.h"
+#include "kube/kind.h"
 #include "kube/selector.h"
 
 /* Upstream: pkg/apis/<group>/<version>/conversion.go and each registry's strategy. */
@@ -51,12 +52,30 @@ static const struct selector_field fields[] = {
     {TYPE_EVENT, "type", {"type"}, ""},
 };
 
-const struct selector_field *selector_field_find(uint16_t type, struct span label)
+/* Each of the two groups of Event has its own words for what they share. */
+static bool is_of_the_other_event(const struct kind *kind, struct span label)
 {
+	if (kind->type != TYPE_EVENT)
+		return false;
+	if (kind->group[0])
+		return span_starts(label, SPAN("involvedObject.")) ||
+		       span_is(label, "reportingComponent") || span_is(label, "source");
+	return span_starts(label, SPAN("regarding.")) || span_is(label, "reportingController");
+}
+
+const struct selector_field *selector_field_find(const struct kind *kind, struct span label)
+{
+	if (is_of_the_other_event(kind, label) ||
+	    ((kind->type == TYPE_NAMESPACE || kind->type == TYPE_NODE) &&
+	     span_is(label, "metadata.namespace")))
+		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		if ((fields[i].type == 0 || fields[i].type == type) &&
+		if ((fields[i].type == 0 || fields[i].type == kind->type) &&
 		    span_is(label, fields[i].label))
 			return &fields[i];
+	for (size_t i = 0; i < kind->n_selectable; i++)
+		if (span_is(label, kind->selectable[i].label))
+			return &kind->selectable[i];
 	return NULL;
 }
 

@@ -9,6 +9,7 @@
 
 #define SELECTOR_FIELD_DEPTH 8
 
+struct kind;
 struct selector;
 struct selector_requirement;
 
@@ -19,8 +20,8 @@ struct selector_field {
 	const char *absent;			/* value when the object does not say */
 };
 
-/* NULL when kinds of this type cannot be selected by it. */
-const struct selector_field *selector_field_find(uint16_t type, struct span label);
+/* NULL when this kind cannot be selected by it. */
+const struct selector_field *selector_field_find(const struct kind *kind, struct span label);
 
 /* A place for one more requirement, or NULL when there are too many. */
 struct selector_requirement *selector_add(struct selector *s);

@@ -18,6 +18,7 @@ import (
 var packages = map[string]string{
 	"k8s.io/api/authentication/v1":                             "authn",
 	"k8s.io/api/authorization/v1":                              "authz",
+	"k8s.io/api/autoscaling/v1":                                "autoscaling",
 	"k8s.io/api/batch/v1":                                      "batch",
 	"k8s.io/api/coordination/v1":                               "coord",
 	"k8s.io/api/core/v1":                                       "core",

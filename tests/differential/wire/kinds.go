@@ -3,6 +3,7 @@ package main
 import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,6 +35,7 @@ var kinds = []kind{
 	{"v1", "ServiceAccount", func() runtime.Object { return &corev1.ServiceAccount{} }},
 	{"v1", "DeleteOptions", func() runtime.Object { return &metav1.DeleteOptions{} }},
 	{"events.k8s.io/v1", "Event", func() runtime.Object { return &eventsv1.Event{} }},
+	{"autoscaling/v1", "Scale", func() runtime.Object { return &autoscalingv1.Scale{} }},
 	{"batch/v1", "Job", func() runtime.Object { return &batchv1.Job{} }},
 	{"coordination.k8s.io/v1", "Lease", func() runtime.Object { return &coordinationv1.Lease{} }},
 	{"scheduling.k8s.io/v1", "PriorityClass",
@@ -67,8 +69,8 @@ var scheme = runtime.NewScheme()
 
 func init() {
 	for _, add := range []func(*runtime.Scheme) error{apiextensionsv1.AddToScheme,
-		authenticationv1.AddToScheme, authorizationv1.AddToScheme, batchv1.AddToScheme,
-		coordinationv1.AddToScheme, corev1.AddToScheme, eventsv1.AddToScheme, rbacv1.AddToScheme,
+		authenticationv1.AddToScheme, authorizationv1.AddToScheme,
+		autoscalingv1.AddToScheme, batchv1.AddToScheme, coordinationv1.AddToScheme, corev1.AddToScheme, eventsv1.AddToScheme, rbacv1.AddToScheme,
 		schedulingv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			fatal("%v", err)

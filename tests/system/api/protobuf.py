@@ -10,9 +10,10 @@ import struct
 
 FIELDS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "../../../hub/kinds/protobuf_fields.txt")
-PACKAGES = {"v1": "core", "batch/v1": "batch", "scheduling.k8s.io/v1": "sched",
-            "coordination.k8s.io/v1": "coord", "events.k8s.io/v1": "events",
-            "authorization.k8s.io/v1": "authz", "authentication.k8s.io/v1": "authn",
+PACKAGES = {"v1": "core", "batch/v1": "batch", "autoscaling/v1": "autoscaling",
+            "scheduling.k8s.io/v1": "sched", "coordination.k8s.io/v1": "coord",
+            "events.k8s.io/v1": "events", "authorization.k8s.io/v1": "authz",
+            "authentication.k8s.io/v1": "authn",
             "rbac.authorization.k8s.io/v1": "rbac", "apiextensions.k8s.io/v1": "apiext"}
 EITHER = {"JSONSchemaPropsOrArray": {dict: "schema", list: "jSONSchemas"},
           "JSONSchemaPropsOrBool": {dict: "schema", bool: "allows"},

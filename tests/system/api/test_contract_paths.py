@@ -167,6 +167,31 @@ class Parameters(Case):
             self.refuses(words, self.client.get(CM, labelSelector=said))
         self.refuses("invalid selector: 'a'; can't understand 'a'",
                      self.client.get(CM, fieldSelector="a"))
+        self.refuses("invalid field selector: invalid escape sequence: \\q",
+                     self.client.get(CM, fieldSelector="metadata.name=a\\q"))
+        self.refuses("invalid field selector: unescaped character in value: 61",
+                     self.client.get(CM, fieldSelector="metadata.name=a=b"))
+
+    def test_words_about_fields_that_a_kind_is_not_selected_by(self):
+        plain = '%s is not a known field selector: only "metadata.name", "metadata.namespace"'
+        words = "field label not supported: %s"
+        rbac, events = "/apis/rbac.authorization.k8s.io/v1/", "/apis/events.k8s.io/v1/events"
+        for path, field, want in (
+                (CM, "spec.x", plain % '"spec.x"'), (CM, 'a"b', plain % '"a\\"b"'),
+                (rbac + "clusterroles", "type", plain % '"type"'), (CRDS, "x", plain % '"x"'),
+                (NS + "secrets", "spec.x", words % "spec.x"),
+                (WIDGETS, "spec.x", words % "spec.x"), (NAMESPACES, "x", words % "x"),
+                (NAMESPACES, "metadata.namespace", words % "metadata.namespace"),
+                (BATCH + "/jobs", "spec.x", 'field label "spec.x" not supported for Job'),
+                (NS + "events", "regarding.name", words % "regarding.name"),
+                (events, "involvedObject.name", words % "involvedObject.name"),
+                (events, "source", words % "source")):
+            for more in ("", "metadata.name=a,"):
+                self.refuses(want, self.client.get(path, fieldSelector=more + field + "=1"))
+        for path, field in ((NS + "events", "involvedObject.name"), (NS + "events", "source"),
+                            (events, "regarding.name"), (events, "reportingController"),
+                            (BATCH + "/jobs", "status.successful"), (NS + "secrets", "type")):
+            self.must(200, self.client.get(path, fieldSelector=field + "=1"))
 
 
 class Collections(Case):
@@ -251,6 +276,25 @@ class Collections(Case):
         self.assertEqual(self.must(200, self.client.delete(
             "/api/v1/namespaces/nope/configmaps"))["items"], [])
         self.must(200, self.client.delete(CRDS, labelSelector="no=such"))
+
+
+class Finalizers(Case):
+    """1.8: who takes one away is answered with the object, though it goes with that."""
+
+    def test_a_write_is_answered_with_what_was_written(self):
+        for policy in ("Foreground", "Background", "Orphan"):
+            self.client.patch(WIDGETS + "/f", {"metadata": {"finalizers": None}})
+            self.must(201, self.client.post(WIDGETS, widget("f", finalizers=["e.x/y"])))
+            o = self.must(200, self.client.delete(WIDGETS + "/f", {"propagationPolicy": policy}))
+            at = "/metadata/finalizers/%d" % o["metadata"]["finalizers"].index("e.x/y")
+            got = self.must(200, self.client.patch(WIDGETS + "/f", [
+                {"op": "test", "path": at, "value": "e.x/y"}, {"op": "remove", "path": at}],
+                kind="json"))
+            self.assertEqual((got["kind"], got["metadata"]["uid"]),
+                             ("Widget", o["metadata"]["uid"]))
+            self.assertIn("deletionTimestamp", got["metadata"])
+            self.assertNotIn("e.x/y", got["metadata"].get("finalizers", []))
+            self.client.patch(WIDGETS + "/f", {"metadata": {"finalizers": None}})
 
 
 class Scale(Case):

@@ -226,7 +226,7 @@ class Bodies(Sender):
         got = self.must(200, self.send("PUT", BATCH + "jobs/status/status", encode(made)))
         self.assertEqual(got["status"], made["status"])
 
-    def test_a_definition_is_created(self):
+    def test_a_definition_is_created_and_its_objects_scaled(self):
         def definition(plural):
             return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
                     "metadata": {"name": plural + ".example.com"},
@@ -252,6 +252,17 @@ class Bodies(Sender):
         want = self.must(201, self.client.post(crds, definition("texts")))
         got = self.must(201, self.send("POST", crds, encode(definition("wires"))))
         self.assertEqual(got["spec"]["versions"], want["spec"]["versions"])
+        wires = "/apis/example.com/v1/namespaces/default/wires"
+        o = {"apiVersion": "example.com/v1", "kind": "Wires", "metadata": {"name": "w"},
+             "spec": {"n": 1}}
+        while self.client.post(wires, o)[0] == 404:
+            pass
+        got = self.must(200, self.client.get(wires + "/w/scale"))
+        for revision, code in (("1", 409), (got["metadata"]["resourceVersion"], 200)):
+            got["spec"]["replicas"] = 5
+            got["metadata"]["resourceVersion"] = revision
+            self.must(code, self.send("PUT", wires + "/w/scale", encode(got)))
+        self.assertEqual(self.must(200, self.client.get(wires + "/w"))["spec"], {"n": 5})
 
     def test_options_of_a_delete_are_read(self):
         for name, options, code in (

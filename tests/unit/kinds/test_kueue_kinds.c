@@ -63,9 +63,10 @@ static void names_and_columns_are_kueues_in_both_versions(void **state)
 
 static void workloads_are_selected_by_the_queue_that_admitted_them(void **state)
 {
+	const struct kind *k = kind_by_type(kinds_hub(), TYPE_WORKLOAD);
 	(void)state;
-	assert_non_null(selector_field_find(TYPE_WORKLOAD, SPAN("status.admission.clusterQueue")));
-	assert_null(selector_field_find(TYPE_WORKLOAD, SPAN("status.admission")));
+	assert_non_null(selector_field_find(k, SPAN("status.admission.clusterQueue")));
+	assert_null(selector_field_find(k, SPAN("status.admission")));
 }
 
 int main(void)

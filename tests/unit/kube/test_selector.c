@@ -1,6 +1,7 @@
 #include "kube_test.h"
 
 #include "kinds/types.h"
+#include "kube/kind.h"
 #include "kube/selector.h"
 
 static const char object[] =
@@ -30,12 +31,16 @@ static int labels_match(const char *text)
 	return m;
 }
 
+static const struct kind job = {.type = TYPE_JOB, .group = "batch"},
+			 pod = {.type = TYPE_POD, .group = ""};
+
 static int fields_match(uint16_t type, const char *text)
 {
 	auto_selector s = SELECTOR_INIT;
 	auto_arena mem = ARENA_INIT;
+	const struct kind k = {.type = type, .group = ""};
 	struct err err = ERR_INIT;
-	if (selector_add_fields(&s, type, span_of(text), &err) < 0) {
+	if (selector_add_fields(&s, &k, span_of(text), &err) < 0) {
 		assert_int_equal(err.kind, ERR_BAD_REQUEST);
 		return -1;
 	}
@@ -146,7 +151,9 @@ static void field_selectors_match_what_their_kind_supports(void **state)
 	    {TYPE_JOB, "status.successful=3", 1},
 	    {TYPE_EVENT, "reason=a \"b\"", 1},
 	    {TYPE_EVENT, "involvedObject.uid=", 1},
-	    {TYPE_EVENT, "type!=Warning,regarding.name!=x", 1},
+	    {TYPE_EVENT, "type!=Warning,involvedObject.name!=x", 1},
+	    {TYPE_EVENT, "regarding.name!=x", -1},
+	    {TYPE_NAMESPACE, "metadata.namespace=n", -1},
 	    {TYPE_EVENT, "spec.nodeName=x", -1},
 	    {TYPE_EVENT, "reason=a\\,b", 0},
 	    {TYPE_EVENT, "reason=a\\", -1},
@@ -164,19 +171,53 @@ static void field_selectors_match_what_their_kind_supports(void **state)
 
 static void an_unsupported_field_is_named(void **state)
 {
-	auto_selector s = SELECTOR_INIT;
-	struct err err = ERR_INIT;
-	assert_true(selector_add_fields(&s, TYPE_JOB, SPAN("spec.x=1"), &err) < 0);
-	assert_string_equal(err.text, "field label not supported: spec.x");
+	static const struct {
+		struct kind kind;
+		const char *text, *want;
+	} rows[] = {
+	    {{.type = TYPE_PYTORCH_JOB, .group = "kubeflow.org"},
+	     "spec.x=1",
+	     "field label not supported: spec.x"},
+	    {{.type = TYPE_POD, .group = "", .strategic = true},
+	     "status.phase=x,spec.x=1",
+	     "field label not supported: spec.x"},
+	    {{.type = TYPE_JOB, .group = "batch", .strategic = true},
+	     "spec.x=1",
+	     "field label \"spec.x\" not supported for Job"},
+	    {{.type = TYPE_CONFIG_MAP, .group = "", .strategic = true},
+	     "metadata.name=a,\\x=1",
+	     "\"\\\\x\" is not a known field selector: only \"metadata.name\", "
+	     "\"metadata.namespace\""},
+	    {{.type = TYPE_EVENT, .group = "events.k8s.io", .strategic = true},
+	     "regarding.name=x,source=y",
+	     "field label not supported: source"},
+	    {{.type = TYPE_CONFIG_MAP, .group = "", .strategic = true},
+	     "metadata.name=a\\q",
+	     "invalid field selector: invalid escape sequence: \\q"},
+	    {{.type = TYPE_CONFIG_MAP, .group = "", .strategic = true},
+	     "metadata.name=a\\",
+	     "invalid field selector: invalid escape sequence: \\"},
+	    {{.type = TYPE_CONFIG_MAP, .group = "", .strategic = true},
+	     "metadata.name=a=b",
+	     "invalid field selector: unescaped character in value: 61"},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		auto_selector s = SELECTOR_INIT;
+		struct err err = ERR_INIT;
+		assert_true(selector_add_fields(&s, &rows[i].kind, span_of(rows[i].text), &err) <
+			    0);
+		assert_string_equal(err.text, rows[i].want);
+	}
 }
 
 static void the_exact_name_of_a_selector_is_known(void **state)
 {
 	auto_selector s = SELECTOR_INIT;
 	struct err err = ERR_INIT;
-	assert_int_equal(selector_add_fields(
-			     &s, TYPE_JOB, SPAN("metadata.name=a\\=b,metadata.namespace!=q"), &err),
-			 0);
+	assert_int_equal(
+	    selector_add_fields(&s, &job, SPAN("metadata.name=a\\=b,metadata.namespace!=q"), &err),
+	    0);
 	assert_text(selector_name(&s), "a=b");
 	assert_null(selector_namespace(&s).ptr);
 }
@@ -192,7 +233,7 @@ static void labels_and_fields_of_one_selector_must_both_hold(void **state)
 	row.extents.metadata.at = (uint32_t)(at - json.ptr);
 	row.extents.metadata.len = (uint32_t)(strstr(json.ptr, "}},\"spec\"") + 2 - at);
 	assert_int_equal(selector_add_labels(&s, SPAN("tier=front"), &err), 0);
-	assert_int_equal(selector_add_fields(&s, TYPE_POD, SPAN("status.phase=Running"), &err), 0);
+	assert_int_equal(selector_add_fields(&s, &pod, SPAN("status.phase=Running"), &err), 0);
 	assert_true(selector_matches_row(&s, &row));
 	assert_int_equal(selector_add_labels(&s, SPAN("a=2"), &err), 0);
 	assert_false(selector_matches_row(&s, &row));
