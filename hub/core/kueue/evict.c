@@ -349,6 +349,7 @@ void evict_released(struct core *c, struct workload *w)
 		kueue_queues_evicted(queues, w->unit);
 	kueue_queues_released(queues, w->unit);
 	reclaimable_forget(c, w);
+	w->released = w->prebuilt;
 	workload_freed(c, w);
 	c->pump_wanted = true;
 	workload_review(c, w);

@@ -366,7 +366,6 @@ static void file(struct core *c, struct workload *w, struct span queue,
 		w->respec = true;
 		workload_dirty(c, w);
 	}
-	prebuilt_follow_class(c, w->job);
 	workload_recount(c, w, d);
 }
 
@@ -391,6 +390,7 @@ void prebuilt_offer(struct core *c, struct job *j, struct span queue)
 		adopt(c, j, w);
 	if (comes && workload_holds_quota(w))
 		wait_for_nodes(c, w, &o);
+	prebuilt_follow_class(c, j);
 	if (!workload_holds_quota(w))
 		file(c, w, queue, &d);
 	c->pump_wanted = true;

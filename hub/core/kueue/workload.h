@@ -119,6 +119,7 @@ struct workload {
 	/* rows */
 	bool exists, deleting;
 	bool prebuilt; /* its row is its user's: edited, never made (prebuilt.h) */
+	bool released; /* prebuilt, and without quota again: its job is looked at */
 	bool over;     /* its end is to be written, and it goes then, before its job does */
 	bool respec;   /* its spec is to be written anew from its job */
 	bool dirty;    /* in kueue->dirty, or its job is dirty */

@@ -216,6 +216,10 @@ bool workload_is_own_change(struct core *c, const struct store_object *o)
 		return false;
 	w->own = false;
 	w->revision = o->revision;
+	if (w->released) { /* without quota it follows its job's queue */
+		w->released = false;
+		return false;
+	}
 	return !w->deleting; /* its end is looked at when it holds nothing any more */
 }
 

@@ -210,6 +210,32 @@ static void the_queue_is_the_jobs_and_the_priority_the_workloads(void **state)
 	assert_string_equal(field(w, "mine", "spec.queueName"), "lq2");
 }
 
+/* While it has quota its queue stays, not its class; without, the queue is the job's at once. */
+static void what_comes_with_quota_follows_its_job(void **state)
+{
+	struct world *w = *state;
+
+	scene(w, 0);
+	world_priority(w, "high", 1000);
+	local_queue(w, "lq2", "cq");
+	user_workload(w, "mine", 2, 3, ",'priority':7");
+	world_settle(w);
+	assert_int_equal(world_job(w, "default", "one", 2, 3,
+				   ",'labels':{'kueue.x-k8s.io/queue-name':'lq2','" PREBUILT
+				   "':'mine','kueue.x-k8s.io/priority-class':'high'}"),
+			 ERR_NONE);
+	world_settle(w);
+	assert_string_equal(field(w, "mine", "spec.queueName"), "lq");
+	assert_string_equal(field(w, "mine", "spec.priority"), "1000");
+	assert_int_equal(used(w, "cq", "f"), 6000);
+	assert_int_equal(
+	    world_patch(w, TYPE_WORKLOAD, "default", "mine", "{'spec':{'active':false}}"),
+	    ERR_NONE);
+	world_settle(w);
+	assert_int_equal(used(w, "cq", "f"), 0);
+	assert_string_equal(field(w, "mine", "spec.queueName"), "lq2");
+}
+
 static void expect_out_of_sync(struct world *w, const char *job, const char *workload)
 {
 	assert_string_equal(says(w, workload, "Finished", "status"), "True");
@@ -441,6 +467,7 @@ int main(void)
 	    STORY(a_workload_that_has_quota_keeps_it_for_its_job),
 	    STORY(with_quota_and_no_member_it_waits_for_one),
 	    STORY(the_queue_is_the_jobs_and_the_priority_the_workloads),
+	    STORY(what_comes_with_quota_follows_its_job),
 	    STORY(one_made_for_another_job_ends_out_of_sync),
 	    STORY(a_running_job_that_becomes_another_stops),
 	    STORY(of_two_jobs_one_gets_it),
