@@ -18,6 +18,7 @@
 #include "kinds/queue_request.h"
 #include "kinds/refuse.h"
 #include "kinds/topology_request.h"
+#include "kube/meta.h"
 #include "kube/names.h"
 
 #define DEFAULT_BACKOFF	 6
@@ -257,14 +258,28 @@ static void check_name(const struct cJSON *object, struct field_errors *errors)
 		refuse_text(errors, FIELD_INVALID, name ? name : "", host.ptr, "metadata.name");
 }
 
+/* Those that it has of its pods are wrong in both places. */
+static void check_labels(const struct cJSON *object, struct field_errors *errors)
+{
+	const struct cJSON *own = json_path(object, "metadata", "labels", NULL);
+	const struct cJSON *pods =
+	    json_path(object, "spec", "template", "metadata", "labels", NULL);
+
+	if (own && field_errors_any(errors) && json_equal(own, pods))
+		meta_validate_labels(own, "metadata.labels", errors);
+}
+
 /* With a selector of one's own; the hub makes none, its members do. */
-static void check_selector(const struct cJSON *spec, struct field_errors *errors)
+static void check_selector(const struct cJSON *spec, bool created, struct field_errors *errors)
 {
 	const struct cJSON *labels = json_path(spec, "template", "metadata", "labels", NULL);
 	const struct cJSON *selector = json_get(spec, "selector");
 	bool matches = selector;
 
 	label_selector_rules_check_core(selector, "spec.selector", errors);
+	if (created && selector && !json_bool(spec, "manualSelector", false))
+		refuse(errors, FIELD_INVALID, selector, "`selector` not auto-generated",
+		       "spec.selector");
 	if (!json_bool(spec, "manualSelector", false) || field_errors_any(errors))
 		return;
 	if (!selector)
@@ -291,9 +306,11 @@ void job_validate(const struct kind *k, const struct cJSON *object, const struct
 				 json_path(w->old, "spec", "template", NULL), "spec.template",
 				 errors);
 	check_spec(spec, "spec", true, errors);
-	check_selector(spec, errors);
-	if (!w->old)
+	check_selector(spec, !w->old, errors);
+	if (!w->old) {
 		check_name(object, errors);
+		check_labels(object, errors);
+	}
 	topology_request_check_job(k, object, w, errors);
 	queue_request_check_job(k, object, w, errors);
 	if (w->old)

@@ -100,8 +100,9 @@ static void check_conditions(const struct cJSON *conditions, const char *path,
 
 	check_count(errors, conditions, MAX_CONDITIONS, path);
 	json_foreach (conditions, c) {
-		const char *type = json_str(c, "type"), *status = json_str(c, "status");
-		if (type && !names_is_qualified(span_of(type)))
+		const char *type = json_str(c, "type") ? json_str(c, "type") : "";
+		const char *status = json_str(c, "status");
+		if (!names_is_qualified(span_of(type)))
 			refuse_text(errors, FIELD_INVALID, type,
 				    names_qualified_rule(span_of(type)), "%s[%zu].type", path, i);
 		if (status && !is(status, "True") && !is(status, "False") && !is(status, "Unknown"))

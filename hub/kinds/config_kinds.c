@@ -148,6 +148,14 @@ static void check_secret_parts(const struct cJSON *object, const char *type,
 		check_secret_json(object, ".dockerconfigjson", errors);
 }
 
+/* The key of an ssh secret says something; the values of others may be empty. */
+static bool lacks(const struct cJSON *value, const char *type)
+{
+	const char *text = json_value_str(value);
+
+	return !value || (strcmp(type, "kubernetes.io/ssh-auth") == 0 && (!text || !text[0]));
+}
+
 static void check_secret_type(const struct cJSON *object, struct field_errors *errors)
 {
 	const char *type = json_str(object, "type");
@@ -158,7 +166,7 @@ static void check_secret_type(const struct cJSON *object, struct field_errors *e
 		if (strcmp(type, secret_types[i].type) != 0)
 			continue;
 		for (const char *const *key = secret_types[i].keys; *key; key++)
-			if (!json_path(object, "data", *key, NULL))
+			if (lacks(json_path(object, "data", *key, NULL), type))
 				refuse(errors, FIELD_REQUIRED, NULL, "", "data[%s]", *key);
 	}
 }

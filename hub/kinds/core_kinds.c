@@ -1,4 +1,4 @@
-/* Hooks of Namespace, Pod, PodTemplate, Event and PriorityClass. */
+/* Hooks of Namespace, ServiceAccount, Pod, PodTemplate, Lease and PriorityClass. */
 #include "base/json.h"
 #include "kinds/defaults.h"
 #include "kinds/hooks.h"
@@ -220,84 +220,33 @@ void pod_template_validate(const struct kind *k, const struct cJSON *object,
 				 "template", errors);
 }
 
-/* ---- Event: two shapes of one stored kind ---- */
+/* ---- Lease ---- */
 
-static const char *const event_names[][2] = {
-    /* events.k8s.io, core */
-    {"regarding", "involvedObject"},
-    {"note", "message"},
-    {"reportingController", "reportingComponent"},
-    {"deprecatedSource", "source"},
-    {"deprecatedFirstTimestamp", "firstTimestamp"},
-    {"deprecatedLastTimestamp", "lastTimestamp"},
-    {"deprecatedCount", "count"},
-};
-
-void event_convert(const struct kind *k, struct cJSON *object, enum kind_conversion way)
+/* Fields of a feature that is off in Kubernetes 1.36 unless somebody turns it on. */
+void lease_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
 {
-	int from = way == KIND_TO_STORED ? 0 : 1;
-	char version[KIND_API_VERSION_MAX];
+	static const char *const gated[] = {"strategy", "preferredHolder"};
+	const struct cJSON *old = json_get(w->old, "spec");
 
-	for (size_t i = 0; i < ARRAY_LEN(event_names); i++) {
-		struct cJSON *v = json_take(object, event_names[i][from]);
-		json_set(object, event_names[i][1 - from], v);
-	}
-	struct cJSON *old = json_get(object, "apiVersion");
-	struct cJSON *now =
-	    json_new_str(way == KIND_TO_STORED ? "v1" : kind_api_version(k, version));
-	if (old)
-		json_replace(object, old, now);
-	else
-		json_add(object, "apiVersion", now);
-}
-
-/* The newer group asks for more, and an event of it grows by its series alone (Kubernetes'
- * core/validation, events.go). */
-static void check_new_event(const struct cJSON *object, const struct kind_write *w,
-			    struct field_errors *errors)
-{
-	static const char *const needed[] = {"reportingController", "reportingInstance", "action",
-					     "reason"};
-	static const char *const fixed[] = {
-	    "eventTime", "reportingController", "reportingInstance", "action",
-	    "reason",	 "regarding",		"related",	     "note",
-	    "type"};
-	const char *type = json_str(object, "type");
-
-	for (size_t i = 0; w->old && i < ARRAY_LEN(fixed); i++)
-		refuse_change(errors, json_get(w->old, fixed[i]), json_get(object, fixed[i]),
-			      fixed[i]);
-	if (w->old)
-		return;
-	for (size_t i = 0; i < ARRAY_LEN(needed); i++) {
-		const char *text = json_str(object, needed[i]);
-		if (!text || !text[0])
-			refuse_text(errors, FIELD_REQUIRED, NULL, "", "%s", needed[i]);
-	}
-	if (!type || (strcmp(type, "Normal") != 0 && strcmp(type, "Warning") != 0))
-		refuse_text(errors, FIELD_INVALID, type ? type : "", "must be Normal or Warning",
-			    "type");
-}
-
-/* Events about cluster-scoped objects live in the namespace default. */
-void event_validate(const struct kind *k, const struct cJSON *object, const struct kind_write *w,
-		    struct field_errors *errors)
-{
-	const char *member = k->group[0] ? "regarding" : "involvedObject";
-	const char *of = json_value_str(json_path(object, member, "namespace", NULL));
-	const char *ns = json_value_str(json_path(object, "metadata", "namespace", NULL));
-
-	if (k->group[0])
-		check_new_event(object, w, errors);
-	if (!ns)
-		return;
-	if (of && of[0] ? strcmp(of, ns) != 0
-			: strcmp(ns, "default") != 0 && strcmp(ns, "kube-system") != 0)
-		refuse_text(errors, FIELD_INVALID, of ? of : "", "does not match event.namespace",
-			    "%s.namespace", member);
+	(void)k;
+	for (size_t i = 0; i < ARRAY_LEN(gated); i++)
+		if (!json_get(old, gated[i]))
+			json_remove(json_get(object, "spec"), gated[i]);
 }
 
 /* ---- PriorityClass ---- */
+
+static void check_preemption(const struct cJSON *object, struct field_errors *errors)
+{
+	static const char *const policies[] = {"PreemptLowerPriority", "Never", NULL};
+	const char *policy = json_str(object, "preemptionPolicy");
+	const struct at *at = AT_ROOT("preemptionPolicy");
+
+	if (policy && !policy[0])
+		refuse_at(errors, FIELD_REQUIRED, NULL, "", at);
+	else if (policy && strcmp(policy, policies[0]) != 0 && strcmp(policy, policies[1]) != 0)
+		refuse_unsupported(errors, policy, policies, at);
+}
 
 static void refuse_priority_change(const struct cJSON *old, const struct cJSON *object,
 				   struct field_errors *errors)
@@ -343,6 +292,7 @@ void priority_class_validate(const struct kind *k, const struct cJSON *object,
 
 	(void)k;
 	(void)json_int64(object, "value", &value);
+	check_preemption(object, errors);
 	if (w->old) {
 		refuse_priority_change(w->old, object, errors);
 		return;

@@ -18,6 +18,7 @@ SCALARS = {
     "any": ("ANY", "PLAIN"),
     "string": ("STRING", "PLAIN"),
     "time": ("STRING", "DATE_TIME"),
+    "microTime": ("STRING", "MICRO_TIME"),
     "bytes": ("STRING", "BYTE"),
     "dnsLabel": ("STRING", "DNS_LABEL"),
     "dnsSubdomain": ("STRING", "DNS_SUBDOMAIN"),
@@ -193,7 +194,7 @@ class Tables:
             node.defaulted |= (default is not None) << i
             node.native |= (default is not None or native is not None) << i
             below = self.nodes[index]
-            scalar = below.type in ("STRING", "INTEGER", "BOOLEAN") and below.format != "DATE_TIME"
+            scalar = below.type in ("STRING", "INTEGER", "BOOLEAN") and below.format not in ("DATE_TIME", "MICRO_TIME")
             many = below.type in ("ARRAY", "MAP") and not (required or "NULLABLE" in below.flags)
             # what is written anyway is still filled in
             dropped = field in unsaid and (not unsaid[field] or native is not None)

@@ -82,18 +82,22 @@ HOOK_DEFAULT(pod_default);
 HOOK_VALIDATE(pod_validate);
 HOOK_DEFAULT(pod_template_default);
 HOOK_VALIDATE(pod_template_validate);
-HOOK_VALIDATE(event_validate);
-HOOK_CONVERT(event_convert);
+HOOK_DEFAULT(lease_default);
 HOOK_VALIDATE(priority_class_validate);
 HOOK_VALIDATE(config_map_validate);
 HOOK_DEFAULT(secret_default);
 HOOK_VALIDATE(secret_validate);
+
+/* event_kind.c */
+HOOK_VALIDATE(event_validate);
+HOOK_CONVERT(event_convert);
 
 /* volume_claim.c */
 HOOK_DEFAULT(persistent_volume_claim_default);
 HOOK_VALIDATE(persistent_volume_claim_validate);
 
 /* rbac_kinds.c */
+HOOK_DEFAULT(role_default);
 HOOK_VALIDATE(role_validate);
 HOOK_DEFAULT(role_binding_default);
 HOOK_VALIDATE(role_binding_validate);

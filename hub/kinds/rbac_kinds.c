@@ -43,6 +43,17 @@ static void check_rule(const struct cJSON *rule, bool namespaced, size_t i,
 		       i);
 }
 
+/* A list that is empty is none, which Go writes so. */
+void role_default(const struct kind *k, struct cJSON *object, const struct kind_write *w)
+{
+	const struct cJSON *rules = json_get(object, "rules");
+
+	(void)k;
+	(void)w;
+	if (json_is(rules, JSON_ARRAY) && !json_first(rules))
+		json_set(object, "rules", json_null());
+}
+
 void role_validate(const struct kind *k, const struct cJSON *object, const struct kind_write *w,
 		   struct field_errors *errors)
 {
@@ -82,6 +93,13 @@ void role_binding_default(const struct kind *k, struct cJSON *object, const stru
 {
 	(void)k;
 	(void)w;
+	struct cJSON *ref = json_get(object, "roleRef");
+	const char *of = json_str(ref, "apiGroup");
+
+	if (of && !of[0])
+		json_set_str(ref, "apiGroup", RBAC_GROUP);
+	if (!json_first(json_get(object, "subjects")))
+		json_remove(object, "subjects");
 	json_foreach (json_get(object, "subjects"), s) {
 		const char *kind = json_str(s, "kind"), *group = json_str(s, "apiGroup");
 		bool person = kind && (!strcmp(kind, "User") || !strcmp(kind, "Group"));
@@ -118,8 +136,8 @@ static void check_subject(const struct cJSON *s, bool namespaced, size_t i,
 			refuse_text(errors, FIELD_NOT_SUPPORTED, group,
 				    "supported values: \"" RBAC_GROUP "\"",
 				    "subjects[%zu].apiGroup", i);
-	} else if (kind) {
-		refuse_text(errors, FIELD_NOT_SUPPORTED, kind,
+	} else {
+		refuse_text(errors, FIELD_NOT_SUPPORTED, kind ? kind : "",
 			    "supported values: \"Group\", \"ServiceAccount\", \"User\"",
 			    "subjects[%zu].kind", i);
 	}

@@ -68,6 +68,10 @@ static void check_source(const struct cJSON *source, const struct at *at,
 
 	if (!source)
 		return;
+	if (!json_str(source, "name"))
+		refuse_at(errors, FIELD_REQUIRED, NULL, "", AT_FIELD(at, "name"));
+	if (!kind)
+		refuse_at(errors, FIELD_REQUIRED, NULL, "", AT_FIELD(at, "kind"));
 	if ((!group || !group[0]) && !is(kind, "PersistentVolumeClaim"))
 		refuse_text_at(errors, FIELD_INVALID, kind ? kind : "",
 			       "must be 'PersistentVolumeClaim' when referencing the default "

@@ -109,7 +109,7 @@ bool decoder_time_words(struct span text, bool micro, struct buf *out)
 		size_t n = digits(span_make(t.rest.ptr + 1, t.rest.len - 1));
 		if (!n || (micro && n < 6))
 			return no_element(&t, micro ? ".000000" : "Z07:00");
-		skip(&t, n + 1);
+		skip(&t, micro ? 7 : n + 1);
 	} else if (micro) {
 		return no_element(&t, ".000000");
 	}

@@ -47,6 +47,10 @@ static const struct {
     {"ContainerResizePolicy", "restartPolicy", "v1.ResourceResizeRestartPolicy"},
     {"PodReadinessGate", "conditionType", "v1.PodConditionType"},
     {"PodOS", "name", "v1.OSName"},
+    {"Container", "restartPolicy", "v1.ContainerRestartPolicy"},
+    {"TopologySpreadConstraint", "nodeAffinityPolicy", "v1.NodeInclusionPolicy"},
+    {"TopologySpreadConstraint", "nodeTaintsPolicy", "v1.NodeInclusionPolicy"},
+    {"LeaseSpec", "strategy", "v1.CoordinatedLeaseStrategy"},
     {"TopologySpreadConstraint", "whenUnsatisfiable", "v1.UnsatisfiableConstraintAction"},
     {"HTTPGetAction", "scheme", "v1.URIScheme"},
     {"JobSpec", "completionMode", "v1.CompletionMode"},
@@ -61,6 +65,7 @@ static const struct {
     {NULL, "restartPolicy", "v1.RestartPolicy"},
     {NULL, "dnsPolicy", "v1.DNSPolicy"},
     {NULL, "imagePullPolicy", "v1.PullPolicy"},
+    {"ImageVolumeSource", "pullPolicy", "v1.PullPolicy"},
     {NULL, "terminationMessagePolicy", "v1.TerminationMessagePolicy"},
     {NULL, "protocol", "v1.Protocol"},
     {NULL, "effect", "v1.TaintEffect"},
@@ -70,10 +75,6 @@ static const struct {
     {NULL, "accessModes", "v1.PersistentVolumeAccessMode"},
     {NULL, "uid", "types.UID"},
 };
-
-/* metav1.MicroTime; all others are metav1.Time. */
-static const char *const micro_times[] = {"acquireTime", "renewTime", "eventTime",
-					  "lastObservedTime"};
 
 /* Structs that others hold without a name of their own: it is in the path, not in the JSON. */
 static const struct {
@@ -154,7 +155,7 @@ static void add_type(const struct place *p, const struct schema *s, struct buf *
 {
 	switch ((enum schema_type)s->type) {
 	case SCHEMA_STRING:
-		if (s->format == SCHEMA_DATE_TIME)
+		if (s->format == SCHEMA_DATE_TIME || s->format == SCHEMA_MICRO_TIME)
 			buf_add_str(out, "v1.Time");
 		else
 			buf_add_str(out, s->format == SCHEMA_BYTE ? "[]uint8" : named_type(p));
@@ -241,14 +242,11 @@ static bool check_string(struct walk *w, const struct place *p, const struct sch
 			 const struct cJSON *v)
 {
 	const char *text = json_value_str(v);
-	bool micro = false;
 
-	if (s->format == SCHEMA_DATE_TIME) {
-		for (size_t i = 0; i < ARRAY_LEN(micro_times) && p->field; i++)
-			micro |= strcmp(micro_times[i], p->field) == 0;
+	if (s->format == SCHEMA_DATE_TIME || s->format == SCHEMA_MICRO_TIME) {
 		if (!text)
 			return cannot_itself(w, p, v, false, "string");
-		return decoder_time_words(span_of(text), micro, w->out);
+		return decoder_time_words(span_of(text), s->format == SCHEMA_MICRO_TIME, w->out);
 	}
 	if (!text)
 		return cannot(w, p, s, v, false);

@@ -100,6 +100,16 @@ static void drop_nulls(struct cJSON *metadata)
 	}
 }
 
+/* A null among texts is an empty one, as Go's decoder reads it. */
+static void fill_nulls(struct cJSON *texts)
+{
+	for (struct cJSON *t = json_first(texts), *next; t; t = next) {
+		next = json_next(t);
+		if (json_is(t, JSON_NULL))
+			json_replace(texts, t, json_new_str(""));
+	}
+}
+
 /* The types of what the server itself reads; others are the clients' affair. */
 static int check_types(const struct cJSON *metadata, struct field_errors *errors)
 {
@@ -144,6 +154,9 @@ static int open_metadata(struct cJSON *object, const struct meta_write *w,
 		return err_errno(ERR_INVALID);
 	}
 	drop_nulls(metadata);
+	fill_nulls(json_get(metadata, "labels"));
+	fill_nulls(json_get(metadata, "annotations"));
+	fill_nulls(json_get(metadata, "finalizers"));
 	*ret = metadata;
 	return check_types(metadata, errors);
 }

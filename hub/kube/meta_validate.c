@@ -20,7 +20,8 @@ static const char *name_fault(const struct kind *k, struct span name)
 {
 	if (k->type == TYPE_NAMESPACE)
 		return names_is_dns_label(name) ? NULL : names_dns_label_rule(name);
-	if (strcmp(k->group, "rbac.authorization.k8s.io") == 0)
+	if (strcmp(k->group, "rbac.authorization.k8s.io") == 0 ||
+	    (k->type == TYPE_EVENT && !k->group[0]))
 		return names_is_path_segment(name) ? NULL : names_path_segment_rule(name);
 	return names_is_dns_subdomain(name) ? NULL : names_dns_subdomain_rule(name);
 }
@@ -148,7 +149,7 @@ static void validate_finalizers(const struct cJSON *finalizers, const struct kin
 		}
 		if (!names_is_qualified(span_of(name)))
 			refuse_str(errors, path, name, names_qualified_rule(span_of(name)));
-		else if (k->strategic && !is_core_finalizer(name))
+		if (k->strategic && !is_core_finalizer(name))
 			refuse_plain(name, i, errors);
 		i++;
 		orphan |= strcmp(name, "orphan") == 0;

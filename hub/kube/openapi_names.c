@@ -111,6 +111,7 @@ const char *openapi_format(const struct schema *s)
 	case SCHEMA_INT64:
 		return "int64";
 	case SCHEMA_DATE_TIME:
+	case SCHEMA_MICRO_TIME:
 		return "date-time";
 	case SCHEMA_BYTE:
 		return "byte";

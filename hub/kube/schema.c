@@ -4,6 +4,7 @@
  */
 #include "kube/schema.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "kube/quantity.h"
 #include "kube/schema_rules.h"
@@ -67,6 +68,8 @@ static void add_default(struct schema_walk *w, const struct schema_field *f, str
 	struct cJSON *v = default_value(native ? f->native_json : f->default_json);
 
 	json_add(object, f->name, v);
+	if (json_is(v, JSON_NULL))
+		return;
 	schema_walk_push(w, SCHEMA_STEP_FIELD, f->name, 0);
 	apply(w, f->schema, v);
 	schema_walk_pop(w);
@@ -173,6 +176,11 @@ static bool has_type(const struct schema *s, const struct cJSON *value)
 	return s->type < ARRAY_LEN(types) && types[s->type] == json_type_of(value);
 }
 
+static bool is_time(const struct schema *s)
+{
+	return s->format == SCHEMA_DATE_TIME || s->format == SCHEMA_MICRO_TIME;
+}
+
 /* What a Go struct cannot tell from absence, and what its field does not write. */
 static bool says_nothing(const struct schema_walk *w, const struct schema *s,
 			 const struct schema_field *f, const struct cJSON *value)
@@ -183,19 +191,42 @@ static bool says_nothing(const struct schema_walk *w, const struct schema *s,
 		return false;
 	if (i < SCHEMA_MAX_FIELDS && s->unsaid >> i & 1 && is_zero(value))
 		return has_type(f->schema, value);
-	if (schema_field_is_required(s, i) &&
+	if (schema_field_is_required(s, i) && !is_time(f->schema) &&
 	    (f->schema->type == SCHEMA_STRING ||
 	     (f->schema->type == SCHEMA_INTEGER && f->schema->minimum > 0)))
 		return has_type(f->schema, value) && is_zero(value);
 	return false;
 }
 
-/* Kubernetes' own types read quantities into numbers, and print these again. */
-static void print_quantity(const struct schema_walk *w, const struct schema *s,
-			   struct cJSON *parent, struct cJSON *value)
+/* The text in which it is printed; NULL where it stays as it is. Owned. */
+static struct cJSON *time_reprint(const struct schema *s, const struct cJSON *value)
 {
+	const char *text = json_value_str(value);
+	char canonical[CLOCK_TEXT_MAX];
+	usec t;
+
+	if (!text || clock_parse(span_of(text), &t) < 0 ||
+	    (s->format == SCHEMA_MICRO_TIME && !schema_is_micro_time(span_of(text))))
+		return NULL;
+	if (s->format == SCHEMA_MICRO_TIME)
+		(void)clock_format_micro(t, canonical);
+	else
+		(void)clock_format(t, canonical);
+	return strcmp(text, canonical) == 0 ? NULL : json_new_str(canonical);
+}
+
+/* Kubernetes' own types read quantities and times into numbers, and print these again. */
+static void reprint(const struct schema_walk *w, const struct schema *s, struct cJSON *parent,
+		    struct cJSON *value)
+{
+	struct cJSON *printed = NULL;
+
 	if (w->native && s->type == SCHEMA_QUANTITY)
-		json_replace(parent, value, quantity_reprint(value));
+		printed = quantity_reprint(value);
+	else if (w->native && is_time(s))
+		printed = time_reprint(s, value);
+	if (printed)
+		json_replace(parent, value, printed);
 }
 
 /* Where Go writes a null it is the default. */
@@ -242,7 +273,7 @@ static void apply_object(struct schema_walk *w, const struct schema *s, struct c
 		schema_walk_push(w, SCHEMA_STEP_FIELD, f->name, 0);
 		apply(w, f->schema, c);
 		schema_walk_pop(w);
-		print_quantity(w, f->schema, object, c);
+		reprint(w, f->schema, object, c);
 	}
 	if (wide)
 		apply_missing_wide(w, s, object, &seen);
@@ -297,7 +328,7 @@ static void apply_map(struct schema_walk *w, const struct schema *s, struct cJSO
 		schema_walk_push(w, SCHEMA_STEP_KEY, json_key(c), 0);
 		apply(w, s->items, c);
 		schema_walk_pop(w);
-		print_quantity(w, s->items, map, c);
+		reprint(w, s->items, map, c);
 	}
 }
 

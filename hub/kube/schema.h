@@ -15,11 +15,12 @@
  * defaults than kinds of CustomResourceDefinitions have in the types that both share: those that
  * its decoder fills in, here `native`. There a value is what comes out of that decoder: what a Go
  * struct cannot tell from absence (`unsaid`: "", 0, false, empty lists and maps) is dropped, null
- * in a list or map is a zero value, a quantity is stored as it is printed (kube/quantity.h), a
- * structure that is required is there (what it lacks is refused), a required text must not be
- * empty; whether lists must have items, and must have them once, how long a text may be, and all
- * of a value that is `ruled` but its type, is for the kind's rules to say. Paths in errors are
- * written as apimachinery's field.Path does:
+ * in a list or map is a zero value, a quantity is stored as it is printed (kube/quantity.h), a time
+ * as metav1.Time and MicroTime print it (in UTC, whole seconds or six digits), a structure that is
+ * required is there (what it lacks is refused), a required text must not be empty; whether lists
+ * must have items, and must have them once, how long a text may be, and all of a value that is
+ * `ruled` but its type, is for the kind's rules to say. Paths in errors are written as
+ * apimachinery's field.Path does:
  * spec.pytorchReplicaSpecs[Master].template.spec.containers[0].image.
  *
  * A field whose value is lent by the stored object (json_lend) passed here when that was written:
@@ -52,6 +53,7 @@ enum schema_format {
 	SCHEMA_INT32,
 	SCHEMA_INT64,
 	SCHEMA_DATE_TIME,     /* RFC 3339 */
+	SCHEMA_MICRO_TIME,    /* the same with just six digits behind the seconds */
 	SCHEMA_BYTE,	      /* base64 */
 	SCHEMA_DNS_LABEL,     /* RFC 1123 label */
 	SCHEMA_DNS_SUBDOMAIN, /* RFC 1123 subdomain */

@@ -22,6 +22,7 @@
 #define PATTERN_MATCH_LIMIT 200000
 #define MAX_PORT	    65535
 #define MAX_MODE	    0777
+#define MICRO_TIME_MIN	    27 /* "2006-01-02T15:04:05.000000Z" */
 
 /* The patterns that nearly all fields with a pattern have, as code. Of texts that are longer than
  * a name may be the code says no, and the pattern nothing. */
@@ -140,12 +141,26 @@ static bool is_base64(struct span s)
 	return true;
 }
 
+bool schema_is_micro_time(struct span s)
+{
+	usec t;
+
+	if (s.len < MICRO_TIME_MIN || s.ptr[19] != '.' || clock_parse(s, &t) < 0)
+		return false;
+	for (size_t i = 20; i < 26; i++)
+		if (s.ptr[i] < '0' || s.ptr[i] > '9')
+			return false;
+	return s.ptr[26] < '0' || s.ptr[26] > '9';
+}
+
 /* NULL when the text is fine. */
 static const char *format_problem(enum schema_format format, struct span s)
 {
 	usec t;
 
 	switch (format) {
+	case SCHEMA_MICRO_TIME:
+		return schema_is_micro_time(s) ? NULL : "must be a date and time with microseconds";
 	case SCHEMA_DATE_TIME:
 		return clock_parse(s, &t) < 0 ? "must be a date and time as in RFC 3339" : NULL;
 	case SCHEMA_BYTE:

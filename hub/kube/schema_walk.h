@@ -56,6 +56,9 @@ void schema_walk_refuse_type(struct schema_walk *w, const struct cJSON *value, c
 
 /* Checks a value that is neither object, map nor array against its node. */
 void schema_value_check(struct schema_walk *w, const struct schema *s, const struct cJSON *value);
+/* Whether the text is a time as metav1.MicroTime reads it: RFC 3339 with just six digits behind the
+ * seconds. */
+bool schema_is_micro_time(struct span s);
 /* Checks that no two items of a list with declared keys, or of a set, are the same. */
 void schema_list_check(struct schema_walk *w, const struct schema *s, const struct cJSON *list);
 

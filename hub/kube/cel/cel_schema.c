@@ -8,7 +8,7 @@ static const struct cel_type *text_type(const struct schema *s)
 {
 	const char *format = s->rules ? s->rules->format : NULL;
 
-	if (s->format == SCHEMA_DATE_TIME)
+	if (s->format == SCHEMA_DATE_TIME || s->format == SCHEMA_MICRO_TIME)
 		return &cel_type_of[CEL_TIMESTAMP];
 	if (s->format == SCHEMA_BYTE)
 		return &cel_type_of[CEL_BYTES];

@@ -133,7 +133,15 @@ static void pod_templates_keep_the_rules_of_pods(void **state)
 	    "spec.template.spec.tolerations[1].operator: Invalid value: \"Equal\": operator must be "
 	    "Exists when `key` is empty, which means \"match all values and all keys\"\n"
 	    "spec.template.spec.tolerations[2].effect: Invalid value: \"NoSchedule\": effect must be "
-	    "'NoExecute' when `tolerationSeconds` is set\n");
+	    "'NoExecute' when `tolerationSeconds` is set\n"
+	    "metadata.labels: Invalid value: \"bad key\": name part must consist of "
+	    "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+	    "character (e.g. 'MyName',  or 'my.name',  or "
+	    "'123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')\n"
+	    "metadata.labels: Invalid value: \"-\": a valid label must be an empty "
+	    "string or consist of alphanumeric characters, '-', '_' or '.', and must start and end "
+	    "with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+	    "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')\n");
 }
 
 #define PROBED_JOB(label)                                                                          \
