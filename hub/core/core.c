@@ -1,5 +1,6 @@
 #include "core/core.h"
 
+#include "base/heap.h"
 #include "base/num.h"
 #include "core/core_thread.h"
 #include "core/fact_queue.h"
@@ -7,6 +8,8 @@
 #include "core/turn.h"
 
 #include <signal.h>
+
+#define TURN_HEAP (256 << 10) /* the memory of 128 new jobs */
 
 static void *run(void *arg)
 {
@@ -26,6 +29,7 @@ static void *run(void *arg)
 					: clock_monotonic() + num_max(0, due - core_thread_now(c));
 			wakeup_wait(c->wakeup, wait);
 		}
+		heap_ahead(TURN_HEAP);
 		more = core_turn(c, &err);
 	}
 	inbox_end(c->inbox);

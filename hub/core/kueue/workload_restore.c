@@ -225,7 +225,8 @@ bool workload_is_own_change(struct core *c, const struct store_object *o)
 
 /* ---- of a job ---- */
 
-/* Also one that was named before ShortWorkloadNames was set, or no longer was. */
+/* Also one that was named before ShortWorkloadNames was set, or no longer was: another name only
+ * when the long one is not short. */
 static bool find_of_job(struct core *c, const struct job *j, char name[STORE_MAX_NAME + 1],
 			struct store_object *ret)
 {
@@ -235,12 +236,14 @@ static bool find_of_job(struct core *c, const struct job *j, char name[STORE_MAX
 	if (j->digest.prebuilt.len)
 		return registry_get(c->batch, kind, span_of(j->ns), j->digest.prebuilt, ret) == 0 &&
 		       prebuilt_belongs(j, ret);
-	for (size_t i = 0; i < ARRAY_LEN(lengths); i++)
-		if (registry_get(
-			c->batch, kind, span_of(j->ns),
-			span_of(compose_name(j->kind, j->name, j->uid_text, lengths[i], name)),
-			ret) == 0)
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+		struct span at =
+		    span_of(compose_name(j->kind, j->name, j->uid_text, lengths[i], name));
+		if (registry_get(c->batch, kind, span_of(j->ns), at, ret) == 0)
 			return true;
+		if (at.len <= COMPOSE_NAME_SHORT)
+			return false;
+	}
 	return false;
 }
 

@@ -177,22 +177,37 @@ static void names_fit_into_a_label(void **state)
 	assert_memory_equal(workload_name(w, "short"), "job-short-", 10);
 }
 
-static void a_job_keeps_its_workload_when_the_gate_changes(void **state)
+static void assert_kept(struct world *w, const char *gates, size_t name_len)
 {
-	struct world *w = *state;
 	char was[STORE_MAX_NAME + 1];
 
-	begin(w, "{}");
 	world_queued_job(w, LONG_NAME, "lq", 2, 2, "");
 	world_settle(w);
 	(void)snprintf(was, sizeof(was), "%s", workload_name(w, LONG_NAME));
-	assert_true(strlen(was) > 63);
-	w->kueue = "{'featureGates':{'ShortWorkloadNames':true}}";
+	assert_int_equal(strlen(was), name_len);
+	w->kueue = gates;
 	world_restart(w);
 	world_settle(w);
 	assert_string_equal(workload_name(w, LONG_NAME), was);
 	assert_true(is_admitted(w, LONG_NAME));
 	assert_int_equal(world_count(w, TYPE_WORKLOAD, "default"), 1);
+}
+
+static void a_job_keeps_its_workload_when_the_gate_changes(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, "{}");
+	assert_kept(w, "{'featureGates':{'ShortWorkloadNames':true}}",
+		    strlen("job-" LONG_NAME "-12345"));
+}
+
+static void a_job_keeps_its_short_name_when_the_gate_is_gone(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, "{'featureGates':{'ShortWorkloadNames':true}}");
+	assert_kept(w, "{}", 63);
 }
 
 int main(void)
@@ -206,6 +221,7 @@ int main(void)
 	    STORY(without_observability_there_is_no_such_condition),
 	    STORY(names_fit_into_a_label),
 	    STORY(a_job_keeps_its_workload_when_the_gate_changes),
+	    STORY(a_job_keeps_its_short_name_when_the_gate_is_gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
