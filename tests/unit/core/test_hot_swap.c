@@ -198,6 +198,44 @@ static void five_seconds_of_not_ready_are_enough(void **state)
 	assert_int_equal(world_events(w, "gang", "HotSwap", "is not ready"), 1);
 }
 
+/* What a member last said of its nodes is no reason while it says nothing at all. */
+static void of_a_member_that_is_silent_nothing_is_decided(void **state)
+{
+	struct world *w = *state;
+	struct model *m = member(w, "c1", 3);
+
+	job(w, "gang", 2, "high");
+	auto_free char *node = node_of(m, "gang");
+	model_set_node(m, node, false, false);
+	world_settle(w);
+	struct fact *f = model_ready(m);
+	f->member_state.condition = MEMBER_UNREACHABLE;
+	world_push(w, f);
+	world_run(w);
+	world_advance(w, 10 * USEC_PER_SEC);
+	world_run(w);
+	assert_int_equal(swap_step(record(w, "gang")), SWAP_SUSPECTED);
+	world_push(w, model_ready(m));
+	world_settle(w);
+	later(w, 1100);
+	assert_int_equal(swap_step(record(w, "gang")), SWAP_RESERVED);
+}
+
+static void switched_off_it_looks_at_no_node(void **state)
+{
+	struct world *w = *state;
+	struct model *m = member(w, "c1", 3);
+
+	w->core->settings.hot_swap = false;
+	job(w, "gang", 2, "high");
+	auto_free char *node = node_of(m, "gang");
+	model_set_node(m, node, true, true);
+	world_settle(w);
+	later(w, 10000);
+	assert_int_equal(swap_step(record(w, "gang")), SWAP_NONE);
+	assert_int_equal(world_events(w, "gang", "HotSwap", ""), 0);
+}
+
 static void the_time_of_not_ready_outlives_a_restart(void **state)
 {
 	struct world *w = *state;
@@ -250,6 +288,8 @@ int main(void)
 	    STORY(another_lost_node_leaves_tolerated_pods_where_they_are),
 	    STORY(four_seconds_of_not_ready_do_nothing),
 	    STORY(five_seconds_of_not_ready_are_enough),
+	    STORY(of_a_member_that_is_silent_nothing_is_decided),
+	    STORY(switched_off_it_looks_at_no_node),
 	    STORY(the_time_of_not_ready_outlives_a_restart),
 	    STORY(pods_that_fail_before_the_node_is_told_of_are_not_forgotten),
 	};
