@@ -5,6 +5,7 @@
 #include "core/admission/failover.h"
 #include "core/admission/pump.h"
 #include "core/admission/settle.h"
+#include "core/created_at.h"
 #include "core/dispatch/amend.h"
 #include "core/kueue/prebuilt.h"
 #include "core/kueue/workload.h"
@@ -69,18 +70,6 @@ static void take_flags(struct job *j, const struct store_object *o)
 	j->generation = object_generation(o);
 	j->user_suspended = j->digest.suspend;
 	j->finished = o->flags & OBJECT_FINISHED;
-}
-
-/* When the object was created, from its own text: the place in the queue survives restarts. */
-static usec created_at(const struct store_object *o, usec otherwise)
-{
-	struct span v;
-	usec t;
-
-	if (json_text_path(o->json, &v, "metadata", "creationTimestamp", NULL) < 0 ||
-	    clock_parse(json_text_plain(v), &t) < 0)
-		return otherwise;
-	return t;
 }
 
 int job_create(struct core *c, const struct kind *kind, const struct store_object *o,

@@ -1,7 +1,7 @@
 #include "core/kueue/workload_read.h"
 
-#include "base/json.h"
 #include "base/num.h"
+#include "core/created_at.h"
 #include "core/job.h"
 #include "core/kueue/admission.h"
 #include "core/kueue/checks_told.h"
@@ -71,17 +71,6 @@ static void take_standing(const struct core *c, struct workload *w, const struct
 	if (w->admitted_at && s->pods_ready.present && !s->pods_ready.is)
 		w->unready_since = num_max(s->pods_ready.since, w->admitted_at);
 	w->was_ready = s->pods_ready.is || span_is(s->pods_ready.reason, "WaitForRecovery");
-}
-
-static usec created_at(const struct store_object *o, usec otherwise)
-{
-	struct span v;
-	usec t;
-
-	if (json_text_path(o->json, &v, "metadata", "creationTimestamp", NULL) < 0 ||
-	    clock_parse(json_text_plain(v), &t) < 0)
-		return otherwise;
-	return t;
 }
 
 static bool is_delayed(const struct store_object *o)
