@@ -50,7 +50,6 @@ static void save_usage(struct kueue_node *n)
 	}
 	vec_clear(&n->row);
 	vec_clear(&n->children);
-	vec_clear(&n->lendable);
 	n->has_lendable = false;
 	n->height = 0;
 }
