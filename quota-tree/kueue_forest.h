@@ -160,6 +160,7 @@ struct kueue_share {
 	double value;	   /* ratio / weight; infinite for weight 0 while ratio > 0 */
 	double ratio;	   /* of the dominant resource: borrowed x 1000 / lendable */
 	uint32_t resource; /* that resource, or KUEUE_NONE: borrows nothing that is lent */
+	bool borrows; /* some of it is above quota, if nothing may be lent too (then it is 0) */
 };
 struct kueue_share kueue_forest_share(const struct kueue_forest *f, uint32_t node);
 /* Negative, 0 or positive: infinite shares are compared by their ratio. */

@@ -89,7 +89,7 @@ static void consider_queue(struct fair_run *r, struct kueue_node *n, struct pick
 	struct kueue_share share = kueue_forest_share(r->s->f, n->number);
 	int c = kueue_share_cmp(share, best->share);
 
-	if (!head_of(r, line) || (!(share.ratio > 0) && n != r->s->queue))
+	if (!head_of(r, line) || (!share.borrows && n != r->s->queue))
 		e->pruned = true;
 	else if (c > 0 ||
 		 (c == 0 && cmp_candidates(
@@ -103,7 +103,7 @@ static void consider_cohort(struct fair_run *r, struct kueue_node *n, struct pic
 	struct kueue_fair_entry *e = entry_of(r, n);
 	struct kueue_share share = kueue_forest_share(r->s->f, n->number);
 
-	if (!(share.ratio > 0) && !e->on_path)
+	if (!share.borrows && !e->on_path)
 		e->pruned = true;
 	else if (kueue_share_cmp(share, best->share) >= 0)
 		*best = (struct pick){n, share};

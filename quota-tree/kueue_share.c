@@ -69,6 +69,7 @@ struct kueue_share kueue_forest_share(const struct kueue_forest *f, uint32_t nod
 				borrowed = kueue_amount_add(
 				    borrowed, kueue_amount_above(c->usage, c->subtree));
 		}
+		share.borrows = share.borrows || borrowed > 0;
 		int64_t lent = borrowed > 0 ? lendable(f, kueue_node(f, n->parent), resource) : 0;
 		if (lent <= 0)
 			continue;

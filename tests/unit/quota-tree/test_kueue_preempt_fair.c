@@ -352,9 +352,28 @@ static void borrow_within_cohort_is_ignored(void **state)
 	kt_done(&w);
 }
 
+static void who_borrows_where_nothing_is_lent_is_a_victim_all_the_same(void **state)
+{
+	/* a has 6 and lends none of it any more; b has 2 of them still. The cohort owes 2, so that
+	 * a has 1 of its own 3: b's go, though 0 is what is lent, and b's share with it. */
+	struct kt_world w = kt_world_with(fair());
+	const struct kueue_queue_spec any = {
+	    .weight = 1, .preemption = {.reclaim_within_cohort = KUEUE_PREEMPT_ANY}};
+	uint32_t a = kt_queue_with(w.f, "a", "co", (struct kueue_quota){6, NO, 0}, &any);
+	uint32_t b = queue(&w, "b", "co", 0);
+
+	(void)state;
+	kt_hold(&w, a, "own", 0, 1, "default", 3);
+	kt_hold(&w, b, "guest", 2, 2, "default", 2);
+	assert_string_equal(kt_victims(&w, kt_workload(&w, a, "in", 1, 9, 3), NULL),
+			    "guest:InCohortReclamation");
+	kt_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(who_borrows_where_nothing_is_lent_is_a_victim_all_the_same),
 	    cmocka_unit_test(a_smaller_share_takes_from_a_larger),
 	    cmocka_unit_test(an_equal_or_larger_share_takes_nothing),
 	    cmocka_unit_test(the_second_strategy_asks_for_the_initial_share),
