@@ -376,7 +376,8 @@ class BadInput(Case):
         self.fails(400, "BadRequest", self.client.get(CM, labelSelector="a=="
                                                                         "=b,,"))
         s = self.fails(400, "BadRequest", self.client.get(CM, fieldSelector="spec.x=1"))
-        self.assertIn("field label not supported: spec.x", s["message"])
+        self.assertIn('"spec.x" is not a known field selector: only "metadata.name", '
+                      '"metadata.namespace"', s["message"])
 
     def test_a_bad_continue_token_is_a_bad_request(self):
         for token in ("x", "AAAA", "AQ" * 60):

@@ -517,7 +517,7 @@ static void a_full_store_refuses_writes_and_recovers(void **state)
 	open_cluster();
 	int failures = 0;
 	/* controllers go on; writes fail now and then, and nothing half done is seen */
-	for (int i = 0; i < 400 && !failures; i++) {
+	for (int i = 0; i < 2000 && !failures; i++) {
 		char name[32], text[512];
 		snprintf(name, sizeof(name), "fill-%d", i);
 		snprintf(
