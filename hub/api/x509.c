@@ -130,8 +130,9 @@ static bool print(X509 *cert, EVP_PKEY *key, struct buf *ret_cert, struct buf *r
 	bool ok = bio && PEM_write_bio_X509(bio, cert) == 1;
 	if (ok)
 		add_memory(bio, ret_cert);
+	/* SEC1, "EC PRIVATE KEY": fabric8's client takes PKCS #8 for RSA. */
 	ok = ok && BIO_reset(bio) == 1 &&
-	     PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1;
+	     PEM_write_bio_PrivateKey_traditional(bio, key, NULL, NULL, 0, NULL, NULL) == 1;
 	if (ok)
 		add_memory(bio, ret_key);
 	BIO_free(bio);

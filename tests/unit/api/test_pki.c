@@ -43,6 +43,8 @@ static void a_second_open_finds_the_first_one_s_credentials(void **state)
 	assert_true(span_eq(pki_serving_cert_pem(a), pki_serving_cert_pem(b)));
 	assert_true(span_eq(pki_admin_token(a), pki_admin_token(b)));
 	assert_int_equal(pki_admin_token(a).len, 64);
+	/* Java's clients tell the algorithm by this line. */
+	assert_true(span_starts(pki_serving_key_pem(a), SPAN("-----BEGIN EC PRIVATE KEY-----\n")));
 	pki_close(a);
 	pki_close(b);
 }
