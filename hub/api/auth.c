@@ -80,9 +80,10 @@ void auth_request(const struct request_info *i, const struct http_request *r,
 		ret->verb = span_of(method_verbs[r->method]);
 		return;
 	}
-	/* A connection does more than a GET looks at: kube-apiserver 1.35, too, asks for `create`
-	 * (AuthorizePodWebsocketUpgradeCreatePermission). */
-	ret->verb = r->upgrade ? SPAN("create") : span_of(api_verb_name(i->verb));
+	/* A connection to a pod does more than a GET looks at: kube-apiserver 1.35, too, asks for
+	 * `create` (AuthorizePodWebsocketUpgradeCreatePermission). */
+	ret->verb =
+	    r->upgrade && i->verb != API_WATCH ? SPAN("create") : span_of(api_verb_name(i->verb));
 	ret->group = or_empty(i->group);
 	ret->resource = or_empty(i->resource);
 	ret->subresource = or_empty(i->subresource);

@@ -104,10 +104,12 @@ void call_add_headers(struct call *c)
 	buf_add_span(h, turns_headers(c));
 }
 
-bool call_stream(struct call *c)
+bool call_stream(struct call *c, bool messages)
 {
 	call_add_headers(c);
-	bool there = http_stream_begin(c->x, 200, "application/json", buf_span(&c->answer.headers));
+	struct span headers = buf_span(&c->answer.headers);
+	bool there = messages ? http_stream_begin_messages(c->x, headers)
+			      : http_stream_begin(c->x, 200, "application/json", headers);
 	buf_done(&c->answer.headers);
 	return there;
 }

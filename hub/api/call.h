@@ -156,9 +156,9 @@ void call_to_worker(struct call *c, void (*on_worker)(struct call *c));
 void call_to_loop(struct call *c, void (*on_loop)(struct call *c));
 /* Sends the answer; loop only. Large bodies are gzipped first, on a worker. The call is gone. */
 void call_finish(struct call *c);
-/* Begins a stream of JSON with the headers that the answer has so far. False: the client is gone.
- */
-bool call_stream(struct call *c);
+/* Begins a stream of JSON with the headers that the answer has so far; messages: of lines as those
+ * of a WebSocket, which the request asks to become. False: the client is gone. */
+bool call_stream(struct call *c, bool messages);
 /* Adds the headers that every answer has (Audit-Id, and who its fair queuing was) to the answer's.
  * call_finish and call_stream do it by themselves. Before call_count(). Loop only. */
 void call_add_headers(struct call *c);

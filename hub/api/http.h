@@ -190,6 +190,11 @@ void http_respond(struct http_exchange *x, struct http_response *take);
 /* Sends the header block of a chunked answer at once. False when the client is gone. */
 bool http_stream_begin(struct http_exchange *x, int code, const char *content_type,
 		       struct span headers);
+/* The same for a request with an upgrade: answers 101, and what is written then goes out as text
+ * messages of a WebSocket, one a line (RFC 6455; api/ws_frame.h). Pings are answered, what else the
+ * client says is passed over, and its Close is its end. False when the client is gone, or will be.
+ */
+bool http_stream_begin_messages(struct http_exchange *x, struct span headers);
 /* One write: bytes as one chunk. The bytes are sent or copied. Only when http_stream_ready(). */
 void http_stream_write(struct http_exchange *x, struct span bytes);
 /* As one write and one chunk; together at most HTTP_PIECE bytes. */

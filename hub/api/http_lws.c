@@ -128,6 +128,7 @@ static void conn_destroy(struct http_conn *c)
 		c->next->prev = c->prev;
 	s->n_conns--;
 	http_lws_drop_out(c);
+	http_lws_frames_destroy(c);
 	if (x) {
 		x->conn = NULL;
 		x->request.peer = NULL;
@@ -414,7 +415,8 @@ size_t http_server_unsent(const struct http_server *s)
 {
 	size_t n = 0;
 	for (const struct http_conn *c = s->conns; c; c = c->next)
-		n += c->out || lws_partial_buffered(c->wsi);
+		n += c->out || (c->frames && !http_lws_frames_ready(c)) ||
+		     lws_partial_buffered(c->wsi);
 	return n;
 }
 

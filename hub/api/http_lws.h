@@ -69,6 +69,7 @@ struct http_conn {
 	bool keep_alive;
 	bool watched; /* in hup_fd */
 	bool tunnel;
+	struct http_frames *frames; /* a tunnel that is a stream of messages; or NULL */
 	uint32_t read_on, write_on; /* of a tunnel: the events that let it go on; 0: not awaited */
 	bool rx_off;
 	bool want;	/* handler asked for writable */
@@ -108,6 +109,13 @@ void http_lws_load_ca(SSL_CTX *ctx, const struct http_listener *l);
 /* The certificates of a PEM as what others are verified by; NULL when there are none. */
 X509_STORE *http_lws_proxy_store(struct span pem);
 
+/* Sends bytes, or has them sent. */
+void http_lws_write(struct http_conn *c, const char *bytes, size_t len);
+/* Takes the exchange from its handler. NULL when the client is gone: then all is done. */
+struct http_conn *http_lws_take_back(struct http_exchange *x);
+/* `bytes` go out in pieces; lent: they are not the connection's, and do not end its answer. */
+void http_lws_set_out(struct http_conn *c, char *bytes, size_t len, bool lent);
+void http_lws_next_piece(struct http_conn *c);
 /* Nothing more of c->out is sent. */
 void http_lws_drop_out(struct http_conn *c);
 void http_lws_rx(struct http_conn *c, bool on);
@@ -155,5 +163,20 @@ int http_lws_confirm_upgrade(struct lws *wsi, char *value);
 void http_lws_read_upgrade(struct http_conn *c, struct http_request *r);
 /* The socket of a tunnel has one of these epoll events. */
 void http_lws_tunnel_event(struct http_conn *c, uint32_t events);
+/* handler->writable in a later turn, when the socket takes bytes. */
+void http_lws_tunnel_want(struct http_conn *c);
+
+/* ---- http_lws_frames.c; of connections with c->frames ---- */
+
+/* Lines into messages, and those to the client, as far as it takes them. */
+void http_lws_frames_write(struct http_conn *c, struct span lines);
+bool http_lws_frames_ready(const struct http_conn *c);
+void http_lws_frames_want(struct http_conn *c);
+/* Says Close. */
+void http_lws_frames_end(struct http_conn *c);
+/* The client has sent, or takes, bytes. */
+void http_lws_frames_readable(struct http_conn *c);
+void http_lws_frames_writable(struct http_conn *c);
+void http_lws_frames_destroy(struct http_conn *c);
 
 #endif

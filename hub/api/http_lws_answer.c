@@ -1,6 +1,5 @@
 /*
- * Answers of the libwebsockets engine: one write for a small one, pieces for a long one, chunks
- * for a stream.
+ * Answers of the libwebsockets engine: one write for a small one, pieces for a long one.
  */
 #include "api/http_lws.h"
 
@@ -78,7 +77,7 @@ void http_lws_complete(struct http_conn *c)
 		http_lws_kill(c);
 }
 
-static void write_raw(struct http_conn *c, const char *bytes, size_t len)
+void http_lws_write(struct http_conn *c, const char *bytes, size_t len)
 {
 	if (http_lws_send(c, bytes, len) < 0) {
 		c->keep_alive = false;
@@ -186,8 +185,7 @@ static size_t put_counted(struct http_server *s, const struct http_response *r)
 	return put_end(&h, s);
 }
 
-/* Takes the exchange from its handler. NULL when the client is gone: then all is done. */
-static struct http_conn *take_back(struct http_exchange *x)
+struct http_conn *http_lws_take_back(struct http_exchange *x)
 {
 	struct http_conn *c = x->conn;
 	struct http_server *s = x->listener->server;
@@ -203,7 +201,7 @@ static struct http_conn *take_back(struct http_exchange *x)
 	return c;
 }
 
-static void set_out(struct http_conn *c, char *bytes, size_t len, bool lent)
+void http_lws_set_out(struct http_conn *c, char *bytes, size_t len, bool lent)
 {
 	c->out = bytes;
 	c->out_len = len;
@@ -227,7 +225,7 @@ void http_lws_drop_out(struct http_conn *c)
 void http_respond(struct http_exchange *x, struct http_response *take)
 {
 	bool head = x->request.method == HTTP_HEAD;
-	struct http_conn *c = take_back(x);
+	struct http_conn *c = http_lws_take_back(x);
 	struct http_server *s;
 	size_t n;
 	if (!c) {
@@ -247,13 +245,13 @@ void http_respond(struct http_exchange *x, struct http_response *take)
 	if (take->len + n <= HTTP_PIECE) {
 		if (take->len)
 			memcpy(s->scratch + LWS_PRE + n, take->body, take->len);
-		write_raw(c, s->scratch + LWS_PRE, n + take->len);
+		http_lws_write(c, s->scratch + LWS_PRE, n + take->len);
 		free(take->body);
 		http_lws_complete(c);
 		return;
 	}
-	write_raw(c, s->scratch + LWS_PRE, n);
-	set_out(c, take->body, take->len, false);
+	http_lws_write(c, s->scratch + LWS_PRE, n);
+	http_lws_set_out(c, take->body, take->len, false);
 	lws_callback_on_writable(c->wsi);
 }
 
@@ -266,12 +264,12 @@ static size_t piece_of(const struct http_conn *c, usec now)
 	return left > most + most / 8 ? most : left;
 }
 
-static void next_piece(struct http_conn *c)
+void http_lws_next_piece(struct http_conn *c)
 {
 	usec now = clock_monotonic();
 	size_t n = piece_of(c, now);
 	bool lent = c->lent;
-	write_raw(c, c->out + c->out_at, n);
+	http_lws_write(c, c->out + c->out_at, n);
 	c->out_at += n;
 	c->since = now;
 	if (c->out_at < c->out_len) {
@@ -288,7 +286,7 @@ static void next_piece(struct http_conn *c)
 void http_lws_continue(struct http_conn *c)
 {
 	if (c->out) {
-		next_piece(c);
+		http_lws_next_piece(c);
 		return;
 	}
 	c->since = 0;
@@ -301,103 +299,9 @@ void http_lws_continue(struct http_conn *c)
 		http_lws_rx(c, false);
 }
 
-bool http_stream_begin(struct http_exchange *x, int code, const char *content_type,
-		       struct span headers)
-{
-	struct http_conn *c = x->conn;
-	size_t n;
-	if (!c)
-		return false;
-	x->streaming = true;
-	n = http_lws_put_header(c->server, code, content_type, headers,
-				"Transfer-Encoding: chunked\r\n");
-	http_lws_watch_hup(c, true);
-	write_raw(c, c->server->scratch + LWS_PRE, n);
-	return true;
-}
-
-bool http_stream_ready(const struct http_exchange *x)
-{
-	return x->conn && !x->conn->want && !x->conn->out && !lws_partial_buffered(x->conn->wsi);
-}
-
-/* The length of a chunk has a fixed width, so that it can be put before bytes that are there. */
-void http_chunk_frame(char *room, size_t len)
-{
-	char width[HTTP_CHUNK_HEAD + 1];
-	snprintf(width, sizeof(width), "%06zx\r\n", len & 0xffffff);
-	memcpy(room, width, HTTP_CHUNK_HEAD);
-	memcpy(room + HTTP_CHUNK_HEAD + len, "\r\n", HTTP_CHUNK_TAIL);
-}
-
-void http_stream_chunk(struct http_exchange *x, struct span framed)
-{
-	if (x->conn)
-		write_raw(x->conn, framed.ptr, framed.len);
-}
-
-void http_stream_lend(struct http_exchange *x, struct span framed)
-{
-	if (!x->conn)
-		return;
-	set_out(x->conn, (char *)(uintptr_t)framed.ptr, framed.len, true);
-	http_lws_rx(x->conn, true);
-	next_piece(x->conn);
-}
-
-void http_stream_writev(struct http_exchange *x, const struct span *parts, size_t n)
-{
-	struct http_conn *c = x->conn;
-	char *head, *at;
-	if (!c)
-		return;
-	head = c->server->scratch + LWS_PRE;
-	at = head + HTTP_CHUNK_HEAD;
-	for (size_t i = 0; i < n; i++) {
-		memcpy(at, parts[i].ptr, parts[i].len);
-		at += parts[i].len;
-	}
-	http_chunk_frame(head, (size_t)(at - head) - HTTP_CHUNK_HEAD);
-	write_raw(c, head, (size_t)(at - head) + HTTP_CHUNK_TAIL);
-}
-
-void http_stream_write(struct http_exchange *x, struct span bytes)
-{
-	while (x->conn && bytes.len) {
-		struct span part =
-		    span_make(bytes.ptr, bytes.len > HTTP_PIECE ? HTTP_PIECE : bytes.len);
-		http_stream_writev(x, &part, 1);
-		bytes = span_make(bytes.ptr + part.len, bytes.len - part.len);
-	}
-}
-
-void http_stream_want(struct http_exchange *x)
-{
-	struct http_conn *c = x->conn;
-	if (!c || c->want)
-		return;
-	c->want = true;
-	if (!c->since)
-		c->since = clock_monotonic();
-	http_lws_rx(c, true);
-	lws_callback_on_writable(c->wsi);
-}
-
-void http_stream_end(struct http_exchange *x)
-{
-	struct http_conn *c = take_back(x);
-	if (!c)
-		return;
-	c->exchange = NULL;
-	http_lws_recycle(c->server, x);
-	http_lws_rx(c, true);
-	write_raw(c, "0\r\n\r\n", 5);
-	http_lws_complete(c);
-}
-
 void http_abort(struct http_exchange *x)
 {
-	struct http_conn *c = take_back(x);
+	struct http_conn *c = http_lws_take_back(x);
 	if (!c)
 		return;
 	c->exchange = NULL;

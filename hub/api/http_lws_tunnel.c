@@ -128,6 +128,12 @@ static void arm(struct http_conn *c)
 	c->watched = true;
 }
 
+void http_lws_tunnel_want(struct http_conn *c)
+{
+	c->write_on = EPOLLOUT;
+	arm(c);
+}
+
 bool http_tunnel_begin(struct http_exchange *x, struct span headers)
 {
 	struct http_conn *c = x->conn;
@@ -236,11 +242,17 @@ void http_lws_tunnel_event(struct http_conn *c, uint32_t events)
 	}
 	if (in) {
 		c->read_on = 0;
-		h->readable(h->arg, c->exchange);
+		if (c->frames)
+			http_lws_frames_readable(c);
+		else
+			h->readable(h->arg, c->exchange);
 	}
 	if (out && c->exchange) {
 		c->write_on = 0;
-		h->writable(h->arg, c->exchange);
+		if (c->frames)
+			http_lws_frames_writable(c);
+		else
+			h->writable(h->arg, c->exchange);
 	}
 	if (c->exchange && c->tunnel)
 		arm(c);

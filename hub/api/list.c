@@ -307,7 +307,7 @@ static void begin_stream(struct call *c, const struct list *l)
 {
 	if (l->use_gzip)
 		buf_add_str(&c->answer.headers, "Content-Encoding: gzip\r\n");
-	(void)call_stream(c);
+	(void)call_stream(c, false);
 }
 
 /* On the loop, with a slice. */

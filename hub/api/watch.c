@@ -1,6 +1,7 @@
 #include "api/watch.h"
 
 #include "api/listener.h"
+#include "api/ws_frame.h"
 #include <errno.h>
 #include <uv.h>
 
@@ -158,6 +159,16 @@ static usec default_timeout(void)
 	return MIN_TIMEOUT + (usec)(r % 1800) * USEC_PER_SEC;
 }
 
+/* What RFC 6455 4.2.1 asks of who wants events as a WebSocket's messages. */
+static int check_upgrade(const struct http_upgrade *u, struct err *e)
+{
+	if (u && !span_is(u->version, "13"))
+		return err_set(e, ERR_BAD_REQUEST, "Sec-WebSocket-Version must be 13");
+	if (u && u->key.len != WS_KEY_LEN)
+		return err_set(e, ERR_BAD_REQUEST, "Sec-WebSocket-Key must be 16 bytes in base64");
+	return 0;
+}
+
 void call_watch(struct call *c)
 {
 	struct watch *w = arena_new(c->mem, struct watch);
@@ -166,6 +177,8 @@ void call_watch(struct call *c)
 	int r = read_options_render(c, &w->render, &e);
 	c->state = w;
 	w->call = c;
+	if (!r)
+		r = check_upgrade(c->request->upgrade, &e);
 	if (!r)
 		r = read_options_parse(c, true, &w->options, &e);
 	if (r)
@@ -185,11 +198,11 @@ void call_watch(struct call *c)
 	c->on_stop = end_well;
 	c->on_tick = on_tick;
 	c->on_kind_gone = on_kind_gone;
-	c->answer.code = 200;
+	c->answer.code = c->request->upgrade ? 101 : 200;
 	api_stream_add(call_api(c), c);
 	call_api(c)->metrics.watches++;
 	if (!listener_serves(c->listener, c->kind)) /* it went while the request was on its way */
 		w->final_revision = store_revision(call_store(c));
-	if (call_stream(c))
+	if (call_stream(c, c->request->upgrade))
 		step(w);
 }

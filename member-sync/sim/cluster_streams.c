@@ -1,11 +1,11 @@
 #include "member-sync/sim/cluster_streams.h"
 
+#include "api/ws_frame.h"
 #include "kube/status.h"
 #include "member-sync/sim/cluster_priv.h"
 #include "member-sync/sim/kubelet_request.h"
 #include "member-sync/sim/port_forward.h"
 #include "member-sync/sim/remote_command.h"
-#include "member-sync/sim/ws_frame.h"
 #include "registry/wakeup.h"
 #include <pthread.h>
 

@@ -1,9 +1,9 @@
 #include "member-sync/sim/port_forward.h"
 
+#include "api/ws_frame.h"
 #include "base/num.h"
 #include "base/vec.h"
 #include "member-sync/sim/spdy.h"
-#include "member-sync/sim/ws_frame.h"
 
 #define MAX_HEAD  8192
 #define MAX_BYTES ((uint64_t)1 << 40)

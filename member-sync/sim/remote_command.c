@@ -1,8 +1,8 @@
 #include "member-sync/sim/remote_command.h"
 
+#include "api/ws_frame.h"
 #include "base/num.h"
 #include "member-sync/sim/query_text.h"
-#include "member-sync/sim/ws_frame.h"
 
 #define PIECE	  ((size_t)16 << 10)
 #define MAX_SEQ	  1000000000

@@ -2,10 +2,10 @@
  * Any bytes as what a client sends on a connection to a simulated pod: no crash, and frames that
  * take no more than there is.
  */
+#include "api/ws_frame.h"
 #include "base/compat.h"
 #include "member-sync/sim/port_forward.h"
 #include "member-sync/sim/remote_command.h"
-#include "member-sync/sim/ws_frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -23,7 +23,7 @@ class Refused(Failure):
 
 class WebSocket:
     def __init__(self, kubeconfig, path, protocols="v5.channel.k8s.io", headers=(), method="GET",
-                 upgrade="websocket", receive_buffer=None):
+                 upgrade="websocket", version=13, receive_buffer=None):
         config = Kubeconfig(kubeconfig)
         url = urllib.parse.urlparse(config.server)
         plain = socket.socket()
@@ -35,7 +35,7 @@ class WebSocket:
         self.socket = context.wrap_socket(plain, server_hostname="localhost")
         key = base64.b64encode(os.urandom(16))
         lines = [f"{method} {path} HTTP/1.1", f"Host: {url.netloc}", "Connection: Upgrade",
-                 f"Upgrade: {upgrade}", "Sec-WebSocket-Version: 13",
+                 f"Upgrade: {upgrade}", f"Sec-WebSocket-Version: {version}",
                  f"Sec-WebSocket-Key: {key.decode()}", f"Sec-WebSocket-Protocol: {protocols}",
                  *headers]
         if config.token:

@@ -1,10 +1,11 @@
-#ifndef MEMBER_SYNC_SIM_WS_FRAME_H
-#define MEMBER_SYNC_SIM_WS_FRAME_H
+#ifndef API_WS_FRAME_H
+#define API_WS_FRAME_H
 /*
  * The frames of a WebSocket (RFC 6455), as a server reads and writes them. PURE.
  *
- * Only what the simulator's kubelets need of it: no extensions, and whole frames of at most
- * WS_MAX_PAYLOAD bytes. The hub itself never looks into a frame.
+ * For watches that a client asks for so (http_lws_frames.c), and for the simulator's kubelets: no
+ * extensions, and whole frames of at most WS_MAX_PAYLOAD bytes from a client. The frames of a
+ * connection to a pod go through the hub unread (tunnel.c).
  */
 #include "base/buf.h"
 #include "base/err.h"
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 
 #define WS_MAX_PAYLOAD ((size_t)1 << 20)
+#define WS_KEY_LEN     24 /* of base64(16 bytes) */
 #define WS_ACCEPT_LEN  28 /* of base64(SHA-1) */
 
 enum ws_opcode {
@@ -30,7 +32,7 @@ struct ws_frame {
 };
 
 /* The value of Sec-WebSocket-Accept for a key (RFC 6455 4.2.2). False for a key that is none: not
- * 24 characters. */
+ * WS_KEY_LEN characters. */
 bool ws_accept(struct span key, char ret[WS_ACCEPT_LEN + 1]);
 
 /* The frame at the front of `bytes`, unmasked in place: its payload lies in them. The number of
@@ -41,5 +43,8 @@ ptrdiff_t ws_frame_read(char *bytes, size_t len, struct ws_frame *ret, struct er
 
 /* A whole message of a server: its header, after which `len` bytes must follow. */
 void ws_frame_begin(struct buf *out, enum ws_opcode opcode, size_t len);
+/* Lines as messages of text, each with its end of line, as kube-apiserver sends events
+ * (apiserver/pkg/endpoints/handlers/watch.go). */
+void ws_frame_lines(struct buf *out, struct span lines);
 
 #endif

@@ -1,4 +1,4 @@
-#include "member-sync/sim/ws_frame.h"
+#include "api/ws_frame.h"
 
 #include <openssl/evp.h>
 
@@ -7,14 +7,14 @@
 bool ws_accept(struct span key, char ret[WS_ACCEPT_LEN + 1])
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
-	char text[24 + sizeof(WS_GUID)];
+	char text[WS_KEY_LEN + sizeof(WS_GUID)];
 	unsigned int n = 0;
 
-	if (key.len != 24)
+	if (key.len != WS_KEY_LEN)
 		return false;
-	memcpy(text, key.ptr, 24);
-	memcpy(text + 24, WS_GUID, sizeof(WS_GUID));
-	if (EVP_Digest(text, 24 + strlen(WS_GUID), digest, &n, EVP_sha1(), NULL) != 1)
+	memcpy(text, key.ptr, WS_KEY_LEN);
+	memcpy(text + WS_KEY_LEN, WS_GUID, sizeof(WS_GUID));
+	if (EVP_Digest(text, WS_KEY_LEN + strlen(WS_GUID), digest, &n, EVP_sha1(), NULL) != 1)
 		return false;
 	return EVP_EncodeBlock((unsigned char *)ret, digest, (int)n) == WS_ACCEPT_LEN;
 }
@@ -80,4 +80,15 @@ void ws_frame_begin(struct buf *out, enum ws_opcode opcode, size_t len)
 	buf_add_char(out, wide == 2 ? 126 : 127);
 	for (int i = wide - 1; i >= 0; i--)
 		buf_add_char(out, (char)((uint64_t)len >> (8 * i) & 0xff));
+}
+
+void ws_frame_lines(struct buf *out, struct span lines)
+{
+	while (lines.len) {
+		const char *eol = memchr(lines.ptr, '\n', lines.len);
+		size_t n = eol ? (size_t)(eol - lines.ptr) + 1 : lines.len;
+		ws_frame_begin(out, WS_TEXT, n);
+		buf_add(out, lines.ptr, n);
+		lines = span_make(lines.ptr + n, lines.len - n);
+	}
 }
