@@ -36,14 +36,14 @@ static struct store_key hot(void)
 
 static void write_version(struct story *s, usec now)
 {
-	char status[32];
+	char status[40];
 	(void)snprintf(status, sizeof(status), "{\"version\":%zu}", s->n);
 	s->revisions[s->n++] = put_at(&s->fixture, now, 1, "ns", "hot", s->spec, status);
 }
 
 static void assert_version(const struct story *s, const struct store_object *o, size_t i)
 {
-	char status[32];
+	char status[40];
 	(void)snprintf(status, sizeof(status), "{\"version\":%zu}", i);
 	assert_int_equal(o->revision, s->revisions[i]);
 	assert_object(o, s->revisions[i], s->spec, status);
@@ -87,7 +87,7 @@ static int on_row(void *arg, const struct store_log_row *row)
 		w->most_reads = reads;
 	if (w->next > 0) {
 		struct store_object before = row->object;
-		char status[32];
+		char status[40];
 		assert_int_equal(store_log_old(w->reader, row, &old), 0);
 		(void)snprintf(status, sizeof(status), "{\"version\":%zu}", w->next - 1);
 		char *want =
@@ -296,7 +296,7 @@ static void make_log_old(const struct raw *r, const struct story *s, size_t i)
 	uint64_t revision = s->revisions[i];
 	MDB_val k = {sizeof(revision), &revision}, v;
 	struct row_log row;
-	char status[32], out[8192], *p = out;
+	char status[40], out[8192], *p = out;
 	uint32_t ends[2];
 
 	(void)snprintf(status, sizeof(status), "{\"version\":%zu}", i);
