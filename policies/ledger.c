@@ -308,14 +308,25 @@ int ledger_await(struct ledger *l, uint64_t job, struct shape *shape, uint32_t c
 	return 0;
 }
 
+/* Most likely it is the `near`-th. */
+static bool has_slot(const struct entry *e, const struct fit_slot *slot, size_t near)
+{
+	for (size_t i = 0; i < e->n_slots; i++) {
+		const struct fit_slot *own = &e->slots[(near + i) % e->n_slots];
+		if (own->node == slot->node && own->set == slot->set && own->count == slot->count)
+			return true;
+	}
+	return false;
+}
+
+/* In any order: nodes that are alike come now in one, now in another. Each comes once in a set. */
 static bool is_same(const struct entry *e, const struct shape *shape, uint32_t cluster,
 		    const struct fit_slot *slots, size_t n_slots)
 {
 	if (e->shape != shape || e->cluster != cluster || e->n_slots != n_slots)
 		return false;
 	for (size_t i = 0; i < n_slots; i++)
-		if (e->slots[i].node != slots[i].node || e->slots[i].set != slots[i].set ||
-		    e->slots[i].count != slots[i].count)
+		if (!has_slot(e, &slots[i], i))
 			return false;
 	return true;
 }

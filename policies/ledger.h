@@ -38,8 +38,8 @@ int ledger_assume(struct ledger *l, uint64_t job, struct shape *shape, uint32_t 
  * Keeps nodes for a job that waits until others, whom it preempted, have left them: nobody else is
  * given that room meanwhile, though more is then asked of the nodes than they have. It counts as
  * assumed until ledger_drop(), which must come before the job is assumed for good. A claim takes
- * the place of the one that the job had; the same one again changes nothing. Errors as above; then
- * the job has no claim.
+ * the place of the one that the job had; the same one again, its slots in any order, changes
+ * nothing. Errors as above; then the job has no claim.
  */
 int ledger_claim(struct ledger *l, uint64_t job, struct shape *shape, uint32_t cluster,
 		 const struct fit_slot *slots, size_t n_slots, struct err *reterr) MUST_CHECK;

@@ -273,6 +273,27 @@ static void a_claim_is_replaced_and_the_same_one_changes_nothing(void **state)
 	world_done(&w);
 }
 
+static void the_slots_of_a_claim_come_in_any_order(void **state)
+{
+	struct world w = world_create();
+	uint32_t c = add_cluster(&w, "c");
+	struct shape *s = gang(&w, 2, 100, 4);
+	const struct fit_slot slots[] = {{0, 0, 1}, {1, 0, 1}},
+			      other_way[] = {{1, 0, 1}, {0, 0, 1}};
+	const struct fit_slot others[] = {{1, 0, 1}, {2, 0, 1}};
+
+	add_nodes(&w, c, 3, 8000, 4);
+	assert_int_equal(ledger_claim(w.l, 1, s, c, slots, 2, &w.err), 0);
+	uint64_t version = w.f->version;
+	assert_int_equal(ledger_claim(w.l, 1, s, c, other_way, 2, &w.err), 0);
+	assert_int_equal(w.f->version, version);
+	assert_int_equal(ledger_claim(w.l, 1, s, c, others, 2, &w.err), 0);
+	assert_int_equal(cluster_view_node_free(w.f, c, 0, w.gpu), 4);
+	assert_int_equal(cluster_view_node_free(w.f, c, 2, w.gpu), 0);
+	fleet_shape_unref(w.f, s);
+	world_done(&w);
+}
+
 /* Job 2 is assumed on the node that job 1 claims beyond what it has: nobody moves for a claim. */
 static void assumed_pods_do_not_move_for_a_claim(void **state)
 {
@@ -557,6 +578,7 @@ int main(void)
 	    cmocka_unit_test(what_finds_no_other_node_moves_when_one_comes),
 	    cmocka_unit_test(a_claim_keeps_nodes_that_others_still_stand_on),
 	    cmocka_unit_test(a_claim_is_replaced_and_the_same_one_changes_nothing),
+	    cmocka_unit_test(the_slots_of_a_claim_come_in_any_order),
 	    cmocka_unit_test(assumed_pods_do_not_move_for_a_claim),
 	    cmocka_unit_test(deadlines_come_up_in_order_and_can_be_moved),
 	    cmocka_unit_test(deadlines_that_come_earlier_and_earlier_are_in_order),
