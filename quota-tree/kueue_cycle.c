@@ -55,6 +55,7 @@ void kueue_cycle_admit(struct kueue_queues *q, struct kueue_entry *e, bool check
 	kueue_workload_forget_tried(w);
 	take_assignment(q, w, &e->assignment);
 	w->reserved_at = q->now;
+	w->gone_for = 0;
 	kueue_hold_quota(q, h->queue, w, checks ? KUEUE_RESERVING : KUEUE_ADMITTED);
 	kueue_usage_penalize(q, w);
 	vec_push(&q->admitted, w);
@@ -84,7 +85,11 @@ void kueue_cycle_preempt(struct kueue_queues *q, struct kueue_entry *e)
 	size_t len = strlen(q->text);
 	snprintf(q->text + len, KUEUE_MESSAGE_MAX - len,
 		 ". Pending the preemption of %zu workload(s)", n);
+	if (!e->workload->number)
+		e->workload->number = ++q->n_preemptors;
 	vec_foreach (&e->victims.items, v) {
+		if (!v->workload->gone_for)
+			v->workload->gone_for = e->workload->number;
 		if (v->workload->state != KUEUE_EVICTED) {
 			h->queue->tree->moved = true;
 			kueue_queues_evicted(q, v->workload);

@@ -31,6 +31,7 @@ struct kueue_queues {
 	struct VEC(struct kueue_tree *) asked;
 	struct kueue_link unlisted; /* held workloads that no lane knows */
 	uint64_t cycle;
+	uint64_t n_preemptors; /* numbers given to workloads that preempted */
 	uint32_t groups;
 	/* the round */
 	bool in_cycle, in_round;

@@ -1,6 +1,13 @@
 /*
  * The order in which the entries of a round are processed: reference/kueue.md section 2.2
  * (classical) and 2.7 (fair sharing's tournament).
+ *
+ * Apart from Kueue's order, a victim goes behind all others while whom it went for waits beside it.
+ * Victims leave one by one, and what the first ones free is enough for one of them before it is for
+ * the preemptor, or is so for both: the order, of shares that others' leaving will lower, may give
+ * it to the victim, which is then preempted again, and so on. Kueue lets them take turns (its
+ * issues 13662 and 14543), unless PrioritizePreemptorWorkloads puts every preemptor before
+ * everybody.
  */
 #include "quota-tree/kueue_engine.h"
 
@@ -20,6 +27,12 @@ static int cmp_age(const struct kueue_queues *q, const struct kueue_workload *a,
 	return c ? c : span_cmp(a->name, b->name);
 }
 
+/* A victim whose preemptor is there: negative when a goes first. */
+static int cmp_behind(const struct kueue_heat *a, const struct kueue_heat *b)
+{
+	return a->behind - b->behind;
+}
+
 /* Preemptors first when the gate says so, then those that borrow least far, then 2.1. */
 static int cmp_classical(const struct kueue_queues *q, const struct kueue_heat *a,
 			 const struct kueue_heat *b)
@@ -27,7 +40,9 @@ static int cmp_classical(const struct kueue_queues *q, const struct kueue_heat *
 	const struct kueue_workload *x = a->pub.workload, *y = b->pub.workload;
 	if (q->options.prioritize_preemptors && x->preemptor != y->preemptor)
 		return x->preemptor ? -1 : 1;
-	int c = cmp_i64(a->pub.assignment.borrow_level, b->pub.assignment.borrow_level);
+	int c = cmp_behind(a, b);
+	if (c == 0)
+		c = cmp_i64(a->pub.assignment.borrow_level, b->pub.assignment.borrow_level);
 	return c ? c : cmp_age(q, x, y);
 }
 
@@ -62,6 +77,8 @@ static int cmp_fair(const struct kueue_queues *q, const struct kueue_heat *a, si
 	if (q->options.prioritize_preemptors &&
 	    a->pub.workload->preemptor != b->pub.workload->preemptor)
 		return a->pub.workload->preemptor ? -1 : 1;
+	if (a->behind != b->behind)
+		return cmp_behind(a, b);
 	if (q->options.prioritize_non_borrowing && x->borrows != y->borrows)
 		return x->borrows ? 1 : -1;
 	int c = kueue_share_cmp(x->share, y->share);
@@ -130,9 +147,23 @@ static int cmp_heats(const void *a, const void *b, void *q)
 	return cmp_classical(q, *(struct kueue_heat *const *)a, *(struct kueue_heat *const *)b);
 }
 
+static bool waits_here(const struct kueue_queues *q, uint64_t preemptor)
+{
+	for (size_t i = 0; i < q->n_heats; i++) {
+		const struct kueue_workload *w = q->heats.items[i]->pub.workload;
+		if (w->preemptor && w->number == preemptor)
+			return true;
+	}
+	return false;
+}
+
 void kueue_order_begin(struct kueue_queues *q)
 {
 	q->n_popped = 0;
+	for (size_t i = 0; i < q->n_heats; i++) {
+		struct kueue_heat *h = q->heats.items[i];
+		h->behind = h->pub.workload->gone_for && waits_here(q, h->pub.workload->gone_for);
+	}
 	if (q->n_heats > 1)
 		qsort_r(q->heats.items, q->n_heats, sizeof(struct kueue_heat *), cmp_heats, q);
 }

@@ -18,10 +18,11 @@
  *	}
  *	more = kueue_cycle_end(q);
  *
- * Heads are nominated together, ordered (2.2 classical, 2.7 fair sharing), then processed one after
+ * Heads are nominated together, ordered (2.2 classical, 2.7 fair sharing; but who was preempted
+ * goes behind all others while its preemptor waits there, kueue_order.c), then processed one after
  * the other on a forest that the earlier ones have charged: one round. With
  * options.one_head_per_cycle a cycle is one round, as in Kueue. Without it rounds follow one
- *another until one changes nothing; what comes out is what as many cycles of Kueue would give.
+ * another until one changes nothing; what comes out is what as many cycles of Kueue would give.
  *
  * What is parked wakes when quota is given back, a queue is edited, or placement has room again.
  * Kueue then tries everything in the cohort tree; here a class is tried only when what it lacked

@@ -14,7 +14,7 @@ static struct kueue_heat *heat_new(struct kueue_queues *q)
 		vec_push(&q->heats, xcalloc(1, sizeof(struct kueue_heat)));
 	struct kueue_heat *h = q->heats.items[q->n_heats++];
 	h->outcome = KUEUE_OUT_NONE;
-	h->popped = h->out = h->refused = h->deferred = false;
+	h->popped = h->out = h->refused = h->deferred = h->behind = false;
 	h->levels_known = false;
 	vec_clear(&h->promised);
 	return h;

@@ -31,6 +31,7 @@ struct kueue_heat { /* an entry of a round */
 	bool out;			       /* of the tournament */
 	bool refused;			       /* by placement */
 	bool deferred;			       /* fits once the victims of others are gone */
+	bool behind;			       /* the preemptor that it went for has its turn too */
 	struct VEC(struct kueue_use) promised; /* charged until the end of the round */
 	size_t n_levels;
 	bool levels_known;

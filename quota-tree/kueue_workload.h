@@ -71,6 +71,9 @@ struct kueue_workload {
 	int32_t priority;
 	int64_t created, queue_order, reserved_at;
 	bool sticky; /* preemptor that waits for its victims (BestEffortFIFO) */
+	/* Whose victim it is since it was last given quota, by that one's number; 0: nobody's.
+	 * Numbers are given to those who preempt, and never again. */
+	uint64_t gone_for, number;
 	/* standing */
 	enum kueue_state state;
 	bool listed;		/* counts as pending and has a position; held ones may not */

@@ -3,7 +3,8 @@
 
 With `kueue` Kueue's own rules alone: nobody is held, and an entry may be admitted to what the
 victims of its cycle still hold. The engine admits it when they are gone, so that a scenario ends
-where that happens (reference 5, item 5); until then the engine decides as Kueue. With `wide` also what is rarer: gates of order, groups of pod sets, AdmissionFairSharing, cohorts that
+where that happens (reference 5, item 5); until then the engine decides as Kueue. (Everywhere a
+victim goes behind all others while its preemptor waits beside it, which Kueue does not ask.) With `wide` also what is rarer: gates of order, groups of pod sets, AdmissionFairSharing, cohorts that
 move, quotas without an end, and the place of who must retry. With `checks` queues have
 AdmissionChecks, which become Ready, say Retry or reject, and users deactivate workloads; with
 `onFlavors` some are for some flavors alone. With `starving` it is asked between steps when some of

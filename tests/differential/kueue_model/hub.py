@@ -174,6 +174,10 @@ class Hub(Checked):
             if forest.active(q):
                 heads += self.in_order(q)[:1]
         entries = [self.nominate(w, forest) for w in heads]
+        waiting = [w for w in heads if self.preemptor.get(w.queue) == w.name]
+        for e in entries:
+            # Apart from Kueue's order: a victim goes behind all while its preemptor is there.
+            e.is_victim = any(e.wl.gone_for is w for w in waiting)
         decisions = []
         held, gone = forest, {}  # gone: victims of this cycle
         left = list(entries)
@@ -252,7 +256,7 @@ class Hub(Checked):
 
         def key(e):
             priority = -e.wl.priority if self.options.priority_sorting_within_cohort else 0
-            return (self.is_behind(e), e.assignment.borrow(), priority, e.wl.queue_order, e.wl.uid)
+            return (self.is_behind(e), e.is_victim, e.assignment.borrow(), priority, e.wl.queue_order, e.wl.uid)
         return min(left, key=key)
 
     def is_behind(self, e):
@@ -272,6 +276,8 @@ class Hub(Checked):
             """Whether a goes before b among the children of the cohort."""
             if self.is_behind(a) != self.is_behind(b):
                 return 1 if self.is_behind(a) else -1
+            if a.is_victim != b.is_victim:
+                return 1 if a.is_victim else -1
             sa, sb = share(a, cohort), share(b, cohort)
             if self.options.prioritize_non_borrowing:
                 ba, bb = sa.borrows_on(a.assignment.uses()), sb.borrows_on(b.assignment.uses())
@@ -374,6 +380,7 @@ class Hub(Checked):
     def preempt(self, e, decisions):
         new = [(v.name, why) for v, why in e.victims if v.state != "evicted"]
         for v, _ in e.victims:
+            v.gone_for = v.gone_for or e.wl
             if v.state != "evicted":
                 v.state, v.evicted_as = "evicted", "Preempted"
         e.requeue, e.reason = "PendingPreemption", "WaitingForPreemptedWorkloads"
@@ -386,6 +393,7 @@ class Hub(Checked):
         self.overtaken = self.overtaken or not self.forest().fits(w.queue, e.assignment.uses())
         w.uses = e.assignment.uses()
         w.flavors = [{r: c.flavor for r, c in p.flavors.items()} for p in e.assignment.pod_sets]
+        w.gone_for = None
         self.begin_checks(w)
         w.counts = [p.count for p in e.assignment.pod_sets]
         w.reserved_at, w.reason, w.told, w.last = self.now, "", "", None

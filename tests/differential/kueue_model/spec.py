@@ -123,6 +123,7 @@ class Workload:
     active: bool = True
     requeue_at: int = 0
     evicted_as: str = ""
+    gone_for: object = None  # the one that preempted it since it was last admitted
 
     def shape(self):
         """What makes two workloads equally hopeless (reference 2.3, equivalence hashing)."""

@@ -562,8 +562,10 @@ static void queues_come_to_rest_whatever_happens(void **state)
 	/* victims took turns on nodes that their preemptor needed; the row of a deleted job whose
 	 * copy was still to go showed quota that others had; what was assumed on a lost node was
 	 * taken from what pods ask of the others; a job that lost its next place before its last
-	 * copy was gone was in no queue after a restart */
-	static const uint64_t more[] = {154, 100, 50218, 70044, 0};
+	 * copy was gone was in no queue after a restart; a claim on the same nodes in another order
+	 * woke whom it kept out, in every turn; a victim that was gone at once was there again
+	 * before its preemptor, whose other victim was still leaving, in every turn */
+	static const uint64_t more[] = {154, 100, 50218, 70044, 121, 70061, 200173, 0};
 
 	(void)state;
 	seeds_run(run_seed, 12, more);

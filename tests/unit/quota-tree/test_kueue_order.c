@@ -177,6 +177,41 @@ static void room_of_a_victim_counts_when_it_is_gone(void **state)
 	world_done(&w);
 }
 
+/* 4 + 3, fairly shared. a holds low (1), which is leaving, and other (2); b holds v (4) and borrows
+ * 1. p asks 2: with low gone a would borrow nothing, so v goes, though while low is there p borrows
+ * 1 as v did, and v is older. Else v would be given its room again, and preempted again, as often
+ * as it leaves before low. */
+static void a_victim_does_not_take_back_what_its_preemptor_waits_for(void **state)
+{
+	struct kueue_options options = world_options();
+	options.fair_sharing = true;
+	struct world w = world_with(options);
+	const struct kueue_queue_spec spec = {
+	    .weight = 1,
+	    .preemption = {.within_cluster_queue = KUEUE_PREEMPT_LOWER_PRIORITY,
+			   .reclaim_within_cohort = KUEUE_PREEMPT_ANY}};
+	uint32_t a = kt_queue_with(w.f, "a", "co", (struct kueue_quota){4, NO, NO}, &spec);
+	uint32_t b = kt_queue(w.f, "b", "co", 3, NO, NO);
+	struct kueue_workload *v = world_add(&w, b, "v", 9, 1, 4);
+
+	assert_story(&w, "+v");
+	struct kueue_workload *low = world_add(&w, a, "low", 0, 2, 1);
+	assert_story(&w, "+low");
+	world_add(&w, a, "other", 9, 3, 2);
+	assert_story(&w, "+other");
+	kueue_queues_evicted(w.q, low);
+	struct kueue_workload *p = world_add(&w, a, "p", 9, 4, 2);
+	assert_story(&w, "!v");
+	kueue_queues_released(w.q, v);
+	assert_story(&w, "+p -v");
+	/* Nobody it went for waits any more: with room it has its own place again. */
+	kueue_queues_released(w.q, low);
+	kueue_queues_remove(w.q, p);
+	world_cycle(&w);
+	assert_true(strstr(w.story, "+v") != NULL);
+	world_done(&w);
+}
+
 /* ---- AdmissionFairSharing ---- */
 
 #define S(n) ((int64_t)(n)*1000000)
@@ -282,6 +317,7 @@ int main(void)
 	    cmocka_unit_test(two_reclaimers_take_different_victims),
 	    cmocka_unit_test(who_fits_once_others_victims_are_gone_waits_for_them),
 	    cmocka_unit_test(room_of_a_victim_counts_when_it_is_gone),
+	    cmocka_unit_test(a_victim_does_not_take_back_what_its_preemptor_waits_for),
 	    cmocka_unit_test(the_local_queue_that_consumed_less_goes_first),
 	    cmocka_unit_test(consumption_decays_by_half_in_its_half_life),
 	    cmocka_unit_test(equal_workloads_of_all_local_queues_are_parked_together),
